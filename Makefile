@@ -1,0 +1,57 @@
+# make reproduce   the whole paper at a scale        make test    lint, types, tests (a smoke run of the DAG included)
+# make audit ARTEFACT=results/laptop/figures/calibration.svg     make record    make report    make doctor    make help
+SCALE ?= laptop
+PROFILE ?= local
+PYTHON ?= python3
+PYTEST_ARGS ?=
+VENV := .venv
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: reproduce test lint doctor audit record restore report params lock help
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+reproduce: .doctor.json ## run the workflow to the end and print the claims (SCALE=smoke|laptop, PROFILE=local)
+	@python src/run_workflow.py --scale $(SCALE) --profile $(PROFILE)
+	@python src/print_claims.py results/$(SCALE)
+
+test: .doctor.json lint ## lint, types, tests
+	@python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.ready ## ruff, snakefmt, import-linter, mypy
+	@ruff check . && ruff format --check . && snakefmt --check Snakefile workflow && lint-imports && mypy
+
+doctor: $(VENV)/.ready ## check this machine: Python, disk, memory, cores, a GL backend that renders
+	@python src/check_machine.py
+
+.doctor.json: $(VENV)/.ready src/check_machine.py
+	@python src/check_machine.py
+
+audit: $(VENV)/.ready ## prove where an artefact came from: ARTEFACT=results/...
+	@test -n "$(ARTEFACT)" || { echo "say which: make audit ARTEFACT=results/$(SCALE)/figures/calibration.svg"; exit 2; }
+	@python src/audit_artefact.py $(ARTEFACT)
+
+record: .doctor.json ## write dvc.yaml from the receipts and commit the bytes to the DVC cache
+	@python src/record_ledger.py --scale $(SCALE)
+
+restore: .doctor.json ## bring back the recorded artefacts of this commit
+	@python src/restore_artefacts.py --scale $(SCALE)
+
+report: .doctor.json ## Snakemake's own report of the run, results/<scale>/report/snakemake.html
+	@snakemake --workflow-profile workflow/profiles/$(PROFILE) --config scale=$(SCALE) --report results/$(SCALE)/report/snakemake.html
+
+params: $(VENV)/.ready ## regenerate params/base.yaml, the JSON schema and docs/params.md from the pydantic models
+	@python src/generate_params.py
+
+lock: $(VENV)/.ready ## write requirements/lock.txt from what is installed
+	@{ echo "# The whole environment, pinned. Python 3.11. Regenerate: make lock"; pip freeze | sed -E 's/(==[0-9.]+)\+.*/\1/; s/ @ .*//'; } > requirements/lock.txt
+
+$(VENV)/.ready: requirements/lock.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if v == (3, 11) else f"Veridream needs Python 3.11; $(PYTHON) is {v[0]}.{v[1]}. Say which: make PYTHON=/path/to/python3.11 ...")'
+	@echo "installing the pinned environment into $(VENV) (a few minutes, once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/lock.txt
+	@touch $@

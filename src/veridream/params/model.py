@@ -1,0 +1,264 @@
+"""The one home of every hyperparameter: a strict pydantic tree. Defaults are the paper's scale.
+
+`params/base.yaml`, the JSON schema and the docs table are generated from here (`make params`); a test fails when they drift.
+A scale (`params/scales/<scale>.yaml`) is an overlay that names only what it changes.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Behaviour = Literal["noop", "random", "expert", "transformed", "noise"]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Tasks(Strict):
+    seen: list[str] = Field(
+        default=["cup-catch", "walker-walk", "mw-push", "lunarlander-hover", "atari-pong", "pygame-point-maze-var1", "pygame-pong"],
+        min_length=2,
+        description="pretraining tasks, ids of params/tasks.yaml",
+    )
+    unseen: list[str] = Field(
+        default=["cup-catch-var1", "pygame-point-maze-var4", "pygame-reacher-easy"], min_length=1, description="tasks held out of pretraining"
+    )
+
+    @model_validator(mode="after")
+    def _disjoint(self):
+        both = [*self.seen, *self.unseen]
+        twice = sorted({t for t in both if both.count(t) > 1})
+        if twice:
+            raise ValueError(f"named twice: {', '.join(twice)}; each task is either seen or unseen, once")
+        return self
+
+
+class Render(Strict):
+    size: Positive = Field(default=224, description="image side, pixels; one setting for a whole corpus (App. A)")
+    quality: Literal["fast", "full"] = Field(default="fast", description="fast: shadows, reflections and multisampling off in MuJoCo-based domains")
+
+
+class CemExpert(Strict):
+    """Cross-entropy method on the simulator's own saved and restored state: the general expert where no scripted one exists."""
+
+    candidates: Positive = Field(default=64, description="action sequences an iteration")
+    elites: Positive = Field(default=8, description="sequences the next distribution is fitted to")
+    iterations: Positive = Field(default=3, description="refits a plan")
+    horizon: Positive = Field(default=20, description="agent steps looked ahead")
+    execute: Positive = Field(default=2, description="agent steps executed before replanning")
+
+
+class Collect(Strict):
+    seed: Count = Field(default=0, description="seed of the corpus; an episode's seed is hash(task, behaviour, seed, index)")
+    max_steps: Positive = Field(default=1000, description="agent steps an episode is cut at; the task's own horizon if shorter")
+    frame_skip: Positive = Field(default=1, description="extra action repeat on top of the task's own, so that consecutive frames differ at small sizes")
+    counts: list[Positive] = Field(
+        default=[260] * 7, min_length=1, description="training episodes of the seen tasks, before the permutation; one entry a seen task"
+    )
+    counts_seed: Count = Field(default=0, description="seed of the permutation that says which task gets which count, so that coverage is not task identity")
+    shares: dict[Behaviour, Fraction] = Field(
+        default={"expert": 0.3, "noise": 0.25, "random": 0.25, "transformed": 0.15, "noop": 0.05},
+        description="share of each behaviour in a task's episodes (each at least one); sums to 1",
+    )
+    expert: CemExpert = CemExpert()
+
+    @model_validator(mode="after")
+    def _sums_to_one(self):
+        if abs(sum(self.shares.values()) - 1.0) > 1e-6:
+            raise ValueError(f"shares sum to {sum(self.shares.values()):g}, they must sum to 1")
+        return self
+
+
+class Targeted(Strict):
+    episodes: Positive = Field(default=50, description="episodes a behaviour on each unseen task (Sec. 6)")
+    seed: Count = Field(default=1, description="seed of the targeted stores")
+    test_episodes: Positive = Field(default=20, description="held-out episodes a behaviour on each unseen task")
+    test_behaviours: list[Behaviour] = Field(default=["expert", "noise"], description="behaviours of the unseen test set (paper: expert and human)")
+    test_seed: Count = Field(default=2, description="seed of the test stores")
+
+
+class Split(Strict):
+    heldout: Fraction = Field(default=0.13, description="share of corpus episodes held out, by a hash of the episode key")
+    salt: str = Field(default="veridream", description="salt of that hash")
+
+
+class Optimiser(Strict):
+    kind: Literal["adamw", "muon"] = Field(default="adamw", description="muon: orthogonalised momentum (fp32) for block matrices, AdamW for the rest")
+    lr: float = Field(default=1e-4, gt=0, description="AdamW learning rate")
+    muon_lr: float = Field(default=1e-2, gt=0, description="Muon learning rate (unused with adamw)")
+    betas: tuple[float, float] = Field(default=(0.9, 0.999), strict=False, description="AdamW betas")
+    weight_decay: float = Field(default=1e-2, ge=0, description="decoupled weight decay of matrices")
+    warmup: Count = Field(default=1000, description="linear warm-up, steps")
+    schedule: Literal["constant", "cosine"] = Field(default="constant", description="learning rate after warm-up; cosine ends at a tenth")
+    clip: float = Field(default=1.0, gt=0, description="gradient norm clip")
+
+
+class TokenizerArch(Strict):
+    patch: Positive = Field(default=14, description="patch side, pixels; divides render.size (Table 12)")
+    width: Positive = Field(default=512, description="token width")
+    heads: Positive = Field(default=8, description="attention heads")
+    encoder_depth: Positive = Field(default=12, description="encoder blocks")
+    decoder_depth: Positive = Field(default=12, description="decoder blocks")
+    latents: Positive = Field(default=64, description="latent tokens a frame")
+    latent_dim: Positive = Field(default=64, description="numbers a latent token, tanh-bounded")
+    time_every: Count = Field(default=1, description="causal time attention of the latents in every n-th block; 0: per-frame tokenizer")
+    init_std: float = Field(default=0.02, gt=0, description="initial std of position, latent and query embeddings")
+    norm_before_tanh: bool = Field(default=False, description="RMSNorm before the bottleneck (departure that small scales need)")
+
+
+class TokenizerTrain(Strict):
+    steps: Positive = Field(default=300_000, description="optimiser steps")
+    batch: Positive = Field(default=96, description="sequences a step")
+    window: Positive = Field(default=24, description="frames a sequence (1: independent frames)")
+    mask_max: Fraction = Field(default=0.9, description="masking ratio is uniform on [0, mask_max] per frame")
+    mask_every: Positive = Field(default=1, description="mask on every n-th step; other steps see all patches")
+    loss_on: Literal["masked", "all"] = Field(default="masked", description="patches the pixel loss is taken on")
+    foreground_weight: float = Field(default=0.0, ge=0, description="extra weight of pixels further than 0.1 from the task's median image")
+    sampling: Literal["frames", "sqrt", "uniform"] = Field(default="frames", description="task weights: by frames (paper's base), their square root, uniform")
+    seed: Count = Field(default=0, description="initialisation and batch sampling")
+    checkpoint_every: Positive = Field(default=2000, description="steps between checkpoints in work/")
+    threads: Positive = Field(default=2, description="CPU threads; part of the lineage, since sums depend on it")
+    optimiser: Optimiser = Optimiser()
+
+
+class Tokenizer(Strict):
+    arch: TokenizerArch = TokenizerArch()
+    train: TokenizerTrain = TokenizerTrain()
+
+
+class DynamicsArch(Strict):
+    width: Positive = Field(default=1024, description="token width (Table 12)")
+    heads: Positive = Field(default=8, description="attention heads")
+    depth: Positive = Field(default=16, description="blocks")
+    time_every: Positive = Field(default=2, description="causal time attention in every n-th block")
+    pack: Positive = Field(default=2, description="latent tokens packed into one spatial token")
+    registers: Positive = Field(default=4, description="register tokens a frame; the first carries the reward read-out")
+    k_max: Positive = Field(default=64, description="finest denoising grid; a power of two")
+    reward_bins: Positive = Field(default=255, description="two-hot bins on symlog [-10, 10]")
+
+    @model_validator(mode="after")
+    def _power_of_two(self):
+        if self.k_max & (self.k_max - 1):
+            raise ValueError(f"k_max is {self.k_max}; the shortcut grid needs a power of two")
+        return self
+
+
+class DynamicsTrain(Strict):
+    steps: Positive = Field(default=180_000, description="optimiser steps")
+    batch: Positive = Field(default=512, description="sequences a step")
+    window: Positive = Field(default=24, description="frames a sequence")
+    bootstrap_from: Fraction = Field(default=0.0555, description="self-consistency rows join after this share of the steps (paper: step 10k)")
+    bootstrap_share: Fraction = Field(default=0.25, description="share of self-consistency rows then")
+    reward_weight: float = Field(default=0.1, ge=0, description="weight of the reward head's cross entropy (Sec. 5 gives none)")
+    sampling: Literal["frames", "sqrt", "uniform"] = Field(default="frames", description="task weights, as for the tokenizer")
+    seed: Count = Field(default=0, description="initialisation and batch sampling")
+    checkpoint_every: Positive = Field(default=2000, description="steps between checkpoints in work/")
+    threads: Positive = Field(default=2, description="CPU threads; part of the lineage")
+    optimiser: Optimiser = Optimiser()
+
+
+class Dynamics(Strict):
+    arch: DynamicsArch = DynamicsArch()
+    train: DynamicsTrain = DynamicsTrain()
+
+
+class Finetune(Strict):
+    """Continues a model: tokenizer first, then dynamics on its latents. Other settings are those of pretraining."""
+
+    tokenizer_steps: Positive = Field(description="extra tokenizer steps")
+    dynamics_steps: Positive = Field(description="extra dynamics steps")
+    tokenizer_lr_scale: float = Field(default=1.0, gt=0, description="learning rates over those of pretraining")
+    dynamics_lr_scale: float = Field(default=1.0, gt=0, description="learning rates over those of pretraining")
+    warmup: Count = Field(default=1000, description="linear warm-up from the resume point, steps")
+    target_mass: Fraction = Field(default=0.5, description="sampling mass of the collected tasks (targeted finetunes only; alpha, Sec. 2.7)")
+    seed: Count = Field(default=0, description="batch sampling")
+    threads: Positive = Field(default=1, description="CPU threads; part of the lineage")
+
+
+class Score(Strict):
+    sequences: Positive = Field(default=48, description="held-out sequences a task (Sec. 4)")
+    context: Positive = Field(default=8, description="context frames")
+    horizon: Positive = Field(default=16, description="frames rolled out, open loop, true actions")
+    substeps: Positive = Field(default=4, description="denoising substeps K; a power of two, at least 2 (u_f needs a difference)")
+    seeds: Annotated[int, Field(ge=2)] = Field(default=4, description="noise seeds of u_s; their mean latent is what u_r is taken on")
+    tau_ctx: Fraction = Field(default=0.1, description="context corruption")
+    shuffle_substeps: Positive = Field(default=1, description="substeps of the action-shuffle ratio")
+    clips: Count = Field(default=2, description="rendered example sequences a task")
+    trace_steps: Positive = Field(default=96, description="length of the run-time traces, if episodes allow")
+    seed: Count = Field(default=0, description="choice of sequences and noise")
+    threads: Positive = Field(default=1, description="CPU threads; part of the lineage")
+
+
+class Cem(Strict):
+    candidates: Positive = Field(description="action sequences an iteration")
+    elites: Positive = Field(description="sequences refitted to")
+    iterations: Positive = Field(description="refits a plan")
+    horizon: Positive = Field(description="imagined steps")
+    execute: Positive = Field(description="steps executed in the simulator before replanning")
+    context: Positive = Field(default=24, description="most real frames given as context")
+    substeps: Positive = Field(default=4, description="denoising substeps K")
+    seeds: Positive = Field(default=2, description="noise seeds (rollouts) a candidate")
+    tau_ctx: Fraction = Field(default=0.1, description="context corruption")
+    init_std: float = Field(default=1.0, gt=0, description="initial std of the action distribution")
+    min_std: float = Field(default=0.05, gt=0, description="its floor")
+
+    @model_validator(mode="after")
+    def _elites_fit(self):
+        if self.elites > self.candidates:
+            raise ValueError(f"elites ({self.elites}) exceed candidates ({self.candidates})")
+        return self
+
+
+class Curiosity(Strict):
+    cem: Cem = Cem(candidates=128, elites=32, iterations=3, horizon=32, execute=16)
+    max_share: Fraction = Field(default=0.5, description="plan score = (1 - max_share) * mean + max_share * max of u_r_norm over the horizon (Sec. 2.8)")
+    threads: Positive = Field(default=1, description="CPU threads; part of the lineage")
+
+
+class Mpc(Strict):
+    cem: Cem = Cem(candidates=32, elites=8, iterations=3, horizon=32, execute=16)
+    episodes: Positive = Field(default=10, description="closed-loop episodes on each unseen task")
+    seed: Count = Field(default=3, description="seed of the episodes' starts, the same for every model")
+    threads: Positive = Field(default=1, description="CPU threads; part of the lineage")
+
+
+class Stats(Strict):
+    resamples: Positive = Field(default=2000, description="bootstrap resamples, over tasks, then sequences within")
+    confidence: Annotated[float, Field(gt=0.5, lt=1.0)] = Field(default=0.95, description="level of every interval")
+    seed: Count = Field(default=0, description="bootstrap draws")
+
+
+class Params(Strict):
+    tasks: Tasks = Tasks()
+    render: Render = Render()
+    collect: Collect = Collect()
+    targeted: Targeted = Targeted()
+    split: Split = Split()
+    tokenizer: Tokenizer = Tokenizer()
+    dynamics: Dynamics = Dynamics()
+    arms: Finetune = Finetune(tokenizer_steps=30_000, dynamics_steps=30_000)
+    finetune: Finetune = Finetune(tokenizer_steps=50_000, dynamics_steps=30_000)
+    score: Score = Score()
+    curiosity: Curiosity = Curiosity()
+    mpc: Mpc = Mpc()
+    stats: Stats = Stats()
+
+    @model_validator(mode="after")
+    def _consistent(self):
+        t, d = self.tokenizer, self.dynamics
+        if self.render.size % t.arch.patch:
+            raise ValueError(f"tokenizer.arch.patch ({t.arch.patch}) does not divide render.size ({self.render.size})")
+        if t.arch.width % t.arch.heads or d.arch.width % d.arch.heads:
+            raise ValueError("width must be a multiple of heads, in tokenizer.arch and dynamics.arch")
+        if t.arch.latents % d.arch.pack:
+            raise ValueError(f"dynamics.arch.pack ({d.arch.pack}) does not divide tokenizer.arch.latents ({t.arch.latents})")
+        if len(self.collect.counts) != len(self.tasks.seen):
+            raise ValueError(f"collect.counts has {len(self.collect.counts)} entries for {len(self.tasks.seen)} seen tasks; give one a task")
+        steps = self.score.context + self.score.horizon
+        if self.collect.max_steps + 1 < max(steps, d.train.window):
+            raise ValueError(f"collect.max_steps ({self.collect.max_steps}) is too short for a score sequence or training window of {max(steps, d.train.window)} frames")
+        return self

@@ -1,0 +1,97 @@
+"""The slice of the params one job reads. The rules and the audit both call this, so they cannot disagree."""
+
+from typing import Any
+
+import numpy as np
+
+from veridream import spec
+from veridream.params.model import Params
+from veridream.params.tasks import task
+
+
+def episode_counts(params: Params) -> dict[str, int]:
+    """Corpus episodes a seen task: `collect.counts` in the order of a permutation seeded by `collect.counts_seed`."""
+    order = np.random.default_rng(params.collect.counts_seed).permutation(len(params.tasks.seen))
+    return {t: params.collect.counts[i] for t, i in zip(params.tasks.seen, order, strict=True)}
+
+
+def behaviour_counts(params: Params, task_id: str) -> dict[str, int]:
+    """Corpus episodes of each behaviour on a seen task, each at least one; largest remainder, so they sum to the task's count where it allows."""
+    total = episode_counts(params)[task_id]
+    exact = {b: total * s for b, s in params.collect.shares.items() if s > 0}
+    out = {b: max(1, int(x)) for b, x in exact.items()}
+    by_remainder = sorted(exact, key=lambda b: (out[b] - exact[b], b))
+    for b in by_remainder[: max(0, total - sum(out.values()))]:
+        out[b] += 1
+    return out
+
+
+def stores(params: Params) -> list[dict[str, Any]]:
+    """Every episode store except the curiosity ones: role, task, behaviour, seed, episodes. The order is fixed."""
+    c, t = params.collect, params.targeted
+    out = [dict(role="corpus", task=k, behaviour=b, seed=c.seed, episodes=n) for k in params.tasks.seen for b, n in behaviour_counts(params, k).items()]
+    for k in params.tasks.unseen:
+        out += [dict(role="targeted", task=k, behaviour=b, seed=t.seed, episodes=t.episodes) for b in spec.SOURCES if b in ("noop", "random", "expert")]
+        out += [dict(role="test", task=k, behaviour=b, seed=t.test_seed, episodes=t.test_episodes) for b in t.test_behaviours]
+    return out
+
+
+def curiosity_stores(params: Params) -> list[dict[str, Any]]:
+    t = params.targeted
+    return [dict(role="targeted", task=k, behaviour="curiosity", seed=t.seed, episodes=t.episodes) for k in params.tasks.unseen]
+
+
+def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]:
+    """JSON-ready params of one job. Only what the job reads: a key left out here cannot change it."""
+    p = params.model_dump(mode="json")
+    tokenizer_and_dynamics = {"tokenizer": p["tokenizer"], "dynamics": p["dynamics"]}
+    match stage:
+        case "collect_episodes":
+            row = next(s for s in stores(params) if (s["role"], s["task"], s["behaviour"], str(s["seed"])) == tuple(wildcards[k] for k in ("role", "task", "behaviour", "seed")))
+            keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
+            cem = {"expert": p["collect"]["expert"]} if task(row["task"]).expert == "cem" and row["behaviour"] in ("expert", "transformed", "noise") else {}
+            return {**row, "render": p["render"], **keep, **cem}
+        case "validate_store" | "render_report":
+            return {}
+        case "index_episodes":
+            return {"split": p["split"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+        case "train_tokenizer":
+            return {"tokenizer": p["tokenizer"], "size": params.render.size}
+        case "encode_latents":
+            return {}
+        case "train_dynamics":
+            return {"dynamics": p["dynamics"]}
+        case "finetune_world_model":
+            return {**_finetune(p, wildcards["model"]), **{k: {"train": v["train"]} for k, v in tokenizer_and_dynamics.items()}}
+        case "score_rollouts":
+            return {"model": wildcards["model"], "score": p["score"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+        case "collect_curiosity":
+            row = next(s for s in curiosity_stores(params) if s["task"] == wildcards["task"])
+            keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
+            return {**row, "render": p["render"], **keep, "curiosity": p["curiosity"]}
+        case "plan_mpc":
+            keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
+            return {"model": wildcards["model"], "tasks": p["tasks"]["unseen"], "render": p["render"], **keep, "mpc": p["mpc"]}
+        case "tabulate_results":
+            return {"table": wildcards["table"], "stats": p["stats"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+        case "plot_figure":
+            return {"figure": wildcards["figure"], "stats": p["stats"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+        case "compare_to_paper":
+            return {"scale": wildcards["scale"], "stats": p["stats"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+        case "render_clips":
+            return {}
+    raise KeyError(f"no params slice is defined for stage {stage!r}")
+
+
+def _finetune(p: dict[str, Any], model: str) -> dict[str, Any]:
+    """Task weighting of each half: "default" (as pretraining), "uniform", or "targeted" (target_mass over the collected tasks)."""
+    if model in spec.ARMS:
+        tokenizer = "uniform" if model in ("uniform_tokenizer", "uniform_both") else "default"
+        dynamics = "uniform" if model in ("uniform_dynamics", "uniform_both") else "default"
+        keep = {k: v for k, v in p["arms"].items() if k != "target_mass"}
+        return {"model": model, "finetune": keep, "weighting": {"tokenizer": tokenizer, "dynamics": dynamics}, "episodes_per_source": None}
+    source = model.removeprefix(spec.TARGETED_PREFIX)
+    budget = None
+    if source == "matched":  # one source's budget in all, shared between the four sources
+        budget = -(-p["targeted"]["episodes"] // 4)
+    return {"model": model, "finetune": p["finetune"], "weighting": {"tokenizer": "targeted", "dynamics": "targeted"}, "episodes_per_source": budget}

@@ -1,0 +1,90 @@
+"""Content ids of artefacts and of code. A comment or docstring edit changes no code digest; an edit three imports deep does."""
+
+import ast
+import functools
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+LOCK = ROOT / "requirements" / "lock.txt"
+IGNORED = {".snakemake_timestamp", "__pycache__"}  # Snakemake drops its stamp into directory() outputs
+
+
+def canonical(obj: Any) -> str:
+    """Canonical JSON: one text per value, whatever the order of the keys."""
+    return json.dumps(obj, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def content_id(path: str | Path) -> dict[str, Any]:
+    """{sha256, bytes, files} of a file or folder: names and bytes count; times, inodes and place do not."""
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing")
+    if path.is_file():
+        with path.open("rb") as f:
+            return {"sha256": hashlib.file_digest(f, "sha256").hexdigest(), "bytes": path.stat().st_size, "files": 1}
+    whole, size, n = hashlib.sha256(), 0, 0
+    for f in sorted((p for p in path.rglob("*") if p.is_file()), key=lambda p: p.relative_to(path).as_posix()):
+        if not IGNORED.isdisjoint(f.relative_to(path).parts):
+            continue
+        one = content_id(f)
+        size, n = size + one["bytes"], n + 1
+        whole.update(f"{f.relative_to(path).as_posix()}\0{one['sha256']}\n".encode())
+    return {"sha256": whole.hexdigest(), "bytes": size, "files": n}
+
+
+@functools.cache
+def _module(source: bytes, where: str) -> tuple[str, tuple[str, ...]]:
+    """(digest of the module's meaning, dotted names it imports). Raises ValueError for an import that cannot be followed."""
+    tree = ast.parse(source, where)
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise ValueError(f"{where}:{node.lineno}: relative import; the code digest follows absolute imports only")
+            names += [node.module or "", *(f"{node.module}.{a.name}" for a in node.names)]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("__import__", "import_module", "importlib.import_module"):
+            raise ValueError(f"{where}:{node.lineno}: dynamic import; the code digest cannot follow it, write an import statement (inside a function if need be)")
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+                node.body = node.body[1:] or [ast.Pass()]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(names)
+
+
+def code_modules(script: str, root: Path = ROOT) -> dict[str, str]:
+    """{path: digest} of a stage script and every local module it imports, at any depth. Found by parsing, never by importing."""
+    src = root / "src"
+    seen: dict[str, str] = {}
+    todo = [root / script]
+    while todo:
+        path = todo.pop()
+        key = path.relative_to(root).as_posix()
+        if key in seen:
+            continue
+        seen[key], names = _module(path.read_bytes(), str(path))
+        for name in names:
+            parts = name.split(".")
+            for i in range(1, len(parts) + 1):  # importing a.b.c runs a/__init__ and a/b/__init__ too
+                p = src.joinpath(*parts[:i])
+                todo += [c for c in (p.with_suffix(".py"), p / "__init__.py") if c.is_file()]
+    return dict(sorted(seen.items()))
+
+
+def environment_digest(lock: Path = LOCK) -> str:
+    """Digest of the pinned environment."""
+    return hashlib.sha256(lock.read_bytes()).hexdigest()[:16]
+
+
+def combined_digest(modules: dict[str, str], environment: str) -> str:
+    """The one short digest of a code closure and an environment lock."""
+    return hashlib.sha256(canonical([modules, environment]).encode()).hexdigest()[:16]
+
+
+def code_digest(script: str, root: Path = ROOT) -> str:
+    """Digest of a stage's code closure and the environment lock; a rule param, so that Snakemake sees both change."""
+    return combined_digest(code_modules(script, root), environment_digest(root / "requirements" / "lock.txt"))

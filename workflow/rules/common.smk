@@ -1,0 +1,81 @@
+# What every rule shares: the params of the scale, where artefacts stand, the two tracked params (code, p).
+import os
+import sys
+
+from snakemake.exceptions import WorkflowError
+
+sys.path.insert(0, os.path.join(workflow.basedir, "src"))
+
+from veridream import spec
+from veridream.params.load import ParamsError, load_params
+from veridream.params.slices import curiosity_stores, stage_params, stores
+from veridream.provenance.digest import canonical, code_digest
+
+SCALE = config.get("scale", "laptop")
+R = f"results/{SCALE}"
+
+try:
+    PARAMS = load_params(SCALE)
+except ParamsError as e:
+    raise WorkflowError(str(e)) from None
+
+TABLES = ("coverage", "targeted", "auroc")
+FIGURES = ("frame_counts", "density", "calibration", "policy_coverage", "traces", "strips")
+MPC_MODELS = (spec.NO_MODEL, spec.COVERAGE_AWARE, *spec.TARGETED)
+CLIP_MODELS = (spec.BASE, f"{spec.TARGETED_PREFIX}combined")
+COLLECTED = [s for s in spec.SOURCES if s not in ("combined", "matched")]
+
+
+wildcard_constraints:
+    role="|".join(spec.ROLES),
+    task="[a-z0-9]+(-[a-z0-9]+)*",
+    behaviour="|".join(spec.BEHAVIOURS),
+    seed="[0-9]+",
+    model="|".join(spec.MODELS),
+    table="|".join(TABLES),
+    figure="|".join(FIGURES),
+
+
+def code(stage):
+    """Digest of the stage's import closure and the environment lock: the params trigger fires on any change of meaning."""
+    return code_digest(f"src/{stage}.py")
+
+
+def p(stage):
+    """The slice of the params one job reads, as canonical JSON. Depends on wildcards only, so Snakemake tracks it."""
+    return lambda wildcards: canonical(stage_params(PARAMS, stage, scale=SCALE, **dict(wildcards)))
+
+
+def ids(paths):
+    """The content ids of artefacts. Rules depend on these and take the artefacts as ancient(): content decides, not times."""
+    return [f"{x}.id" for x in ([paths] if isinstance(paths, str) else paths)]
+
+
+def store_path(s):
+    return f"{R}/data/{s['role']}/{s['task']}/{s['behaviour']}-s{s['seed']}.zarr"
+
+
+def verdict_path(store):
+    return store.replace("/data/", "/validation/").replace(".zarr", ".json")
+
+
+CORPUS = [store_path(s) for s in stores(PARAMS) if s["role"] == "corpus"]
+TEST = [store_path(s) for s in stores(PARAMS) if s["role"] == "test"]
+CURIOSITY = [store_path(s) for s in curiosity_stores(PARAMS)]
+TARGETED_STORES = [store_path(s) for s in stores(PARAMS) if s["role"] == "targeted"] + CURIOSITY
+STORES = [*CORPUS, *TEST, *TARGETED_STORES]
+VERDICTS = [verdict_path(s) for s in STORES]
+
+
+def targeted_stores(model):
+    """The collected stores a targeted finetune adds; none for the arms of Table 1."""
+    source = model.removeprefix(spec.TARGETED_PREFIX)
+    if model in spec.ARMS:
+        return []
+    wanted = COLLECTED if source in ("combined", "matched") else [source]
+    return [s for s in TARGETED_STORES if s.rsplit("/", 1)[1].split("-s")[0] in wanted]
+
+
+def parent_model(model):
+    """What a finetune starts from: the arms from the base, the targeted ones from the coverage-aware model."""
+    return spec.BASE if model in spec.ARMS else spec.COVERAGE_AWARE
