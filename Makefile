@@ -5,8 +5,7 @@ PROFILE ?= local
 PYTHON ?= python3
 PYTEST_ARGS ?=
 VENV := .venv
-export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
-export PYTHONDONTWRITEBYTECODE :=
+export PATH := $(abspath $(VENV))/bin:$(PATH)
 
 .PHONY: reproduce test lint doctor audit record restore report params lock help
 .DEFAULT_GOAL := help

@@ -21,7 +21,8 @@ rule all:
     input:
         STORES,
         VERDICTS,
-        f"{R}/index/episodes.parquet",
+        INDEX,
+        TEST_INDEX,
         f"{R}/latents/base",
         expand(f"{R}/tokenizer/{{model}}", model=spec.MODELS),
         expand(f"{R}/dynamics/{{model}}", model=spec.MODELS),

@@ -31,6 +31,7 @@ wildcard_constraints:
     task="[a-z0-9]+(-[a-z0-9]+)*",
     behaviour="|".join(spec.BEHAVIOURS),
     seed="[0-9]+",
+    part="corpus|test",
     model="|".join(spec.MODELS),
     table="|".join(TABLES),
     figure="|".join(FIGURES),
@@ -63,6 +64,10 @@ CORPUS = [store_path(s) for s in stores(PARAMS) if s["role"] == "corpus"]
 TEST = [store_path(s) for s in stores(PARAMS) if s["role"] == "test"]
 CURIOSITY = [store_path(s) for s in curiosity_stores(PARAMS)]
 TARGETED_STORES = [store_path(s) for s in stores(PARAMS) if s["role"] == "targeted"] + CURIOSITY
+# Two indices, so that a new unseen task leaves pretraining alone.
+INDEXED = {"corpus": CORPUS, "test": TEST}
+INDEX, TEST_INDEX = (f"{R}/index/{part}.parquet" for part in INDEXED)
+COUNTS = [f"{R}/index/{part}.counts.csv" for part in INDEXED]
 STORES = [*CORPUS, *TEST, *TARGETED_STORES]
 VERDICTS = [verdict_path(s) for s in STORES]
 

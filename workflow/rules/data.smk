@@ -55,20 +55,20 @@ rule validate_store:
 
 rule index_episodes:
     input:
-        ids(CORPUS + TEST),
-        ids(verdict_path(s) for s in CORPUS + TEST),
-        stores=ancient(CORPUS + TEST),
-        verdicts=ancient([verdict_path(s) for s in CORPUS + TEST]),
+        lambda w: ids(INDEXED[w.part]),
+        lambda w: ids([verdict_path(s) for s in INDEXED[w.part]]),
+        stores=ancient(lambda w: INDEXED[w.part]),
+        verdicts=ancient(lambda w: [verdict_path(s) for s in INDEXED[w.part]]),
     output:
-        episodes=f"{R}/index/episodes.parquet",
-        episodes_id=f"{R}/index/episodes.parquet.id",
-        counts=f"{R}/index/frame_counts.csv",
-        counts_id=f"{R}/index/frame_counts.csv.id",
-        receipt=f"{R}/receipts/index_episodes/episodes.json",
+        episodes=R + "/index/{part}.parquet",
+        episodes_id=R + "/index/{part}.parquet.id",
+        counts=R + "/index/{part}.counts.csv",
+        counts_id=R + "/index/{part}.counts.csv.id",
+        receipt=R + "/receipts/index_episodes/{part}.json",
     log:
-        f"{R}/logs/index_episodes.log",
+        R + "/logs/index_episodes/{part}.log",
     benchmark:
-        f"{R}/benchmarks/index_episodes.tsv"
+        R + "/benchmarks/index_episodes/{part}.tsv"
     threads: 1
     resources:
         mem_mb=1000,
@@ -78,7 +78,7 @@ rule index_episodes:
         code=code("index_episodes"),
         p=p("index_episodes"),
     message:
-        "index_episodes: frame counts, train and held-out split"
+        "index_episodes: {wildcards.part}, frame counts and split"
     shell:
         "python src/index_episodes.py --params {params.p:q} --code {params.code} --receipt {output.receipt} "
         "--stores {input.stores} --verdicts {input.verdicts} --episodes {output.episodes} --counts {output.counts} 2>&1 | tee {log}"

@@ -3,9 +3,9 @@
 
 rule score_rollouts:
     input:
-        ids([INDEX, *CORPUS, *TEST]),
+        ids([INDEX, TEST_INDEX, *CORPUS, *TEST]),
         lambda w: ids([f"{R}/tokenizer/{w.model}", f"{R}/dynamics/{w.model}"]),
-        index=ancient(INDEX),
+        index=ancient([INDEX, TEST_INDEX]),
         stores=ancient(CORPUS + TEST),
         tokenizer=ancient(R + "/tokenizer/{model}"),
         dynamics=ancient(R + "/dynamics/{model}"),

@@ -1,5 +1,4 @@
 # Tokenizer, latents, dynamics; then the arms of Table 1 and the targeted finetunes of Table 2.
-INDEX = f"{R}/index/episodes.parquet"
 
 
 rule train_tokenizer:

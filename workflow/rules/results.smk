@@ -10,7 +10,7 @@ BASE_SCORES = f"{R}/scores/base.parquet"
 BASE_CLIPS = f"{R}/scores/base.clips.npz"
 # figure -> what it is drawn from, by the argument of src/plot_figure.py
 FIGURE_INPUTS = {
-    "frame_counts": {"counts": [f"{R}/index/frame_counts.csv"]},
+    "frame_counts": {"counts": COUNTS},
     "density": {"scores": [BASE_SCORES], "index": [INDEX], "stores": CORPUS},
     "calibration": {"scores": [BASE_SCORES]},
     "policy_coverage": {"stores": TARGETED_STORES},
@@ -113,10 +113,11 @@ rule render_clips:
 
 rule compare_to_paper:
     input:
-        ids(SCORES + MPC),
+        ids(SCORES + MPC + TARGETED_STORES),
         claims="params/claims.yaml",
         scores=ancient(SCORES),
         mpc=ancient(MPC),
+        stores=ancient(TARGETED_STORES),
     output:
         csv=f"{R}/claims/claims.csv",
         csv_id=f"{R}/claims/claims.csv.id",
@@ -138,7 +139,7 @@ rule compare_to_paper:
         "compare_to_paper: the claims ledger"
     shell:
         "python src/compare_to_paper.py --params {params.p:q} --code {params.code} --receipt {output.receipt} "
-        "--claims {input.claims} --scores {input.scores} --mpc {input.mpc} --csv {output.csv} --markdown {output.markdown} 2>&1 | tee {log}"
+        "--claims {input.claims} --scores {input.scores} --mpc {input.mpc} --stores {input.stores} --csv {output.csv} --markdown {output.markdown} 2>&1 | tee {log}"
 
 
 rule render_report:
@@ -146,12 +147,12 @@ rule render_report:
         ids([f"{R}/figures/{f}.svg" for f in FIGURES]),
         ids([f"{R}/tables/{t}.csv" for t in TABLES]),
         ids([f"{R}/clips/{m}" for m in CLIP_MODELS]),
-        ids([f"{R}/claims/claims.csv", f"{R}/index/frame_counts.csv"]),
+        ids([f"{R}/claims/claims.csv", *COUNTS]),
         figures=ancient([f"{R}/figures/{f}.svg" for f in FIGURES]),
         tables=ancient([f"{R}/tables/{t}.csv" for t in TABLES]),
         clips=ancient([f"{R}/clips/{m}" for m in CLIP_MODELS]),
         claims=ancient(f"{R}/claims/claims.csv"),
-        index=ancient(f"{R}/index/frame_counts.csv"),
+        index=ancient(COUNTS),
     output:
         page=report(f"{R}/report/index.html", caption="../report/page.rst", category="Report"),
         receipt=f"{R}/receipts/render_report/index.json",

@@ -51,10 +51,13 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
             cem = {"expert": p["collect"]["expert"]} if task(row["task"]).expert == "cem" and row["behaviour"] in ("expert", "transformed", "noise") else {}
             return {**row, "render": p["render"], **keep, **cem}
-        case "validate_store" | "render_report":
+        case "validate_store":
             return {}
-        case "index_episodes":
-            return {"split": p["split"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+        case "index_episodes":  # of the corpus: seen tasks and the split; of the test stores: unseen tasks
+            corpus = wildcards["part"] == "corpus"
+            return {"split": p["split"], "seen": p["tasks"]["seen"] if corpus else [], "unseen": [] if corpus else p["tasks"]["unseen"]}
+        case "render_report":
+            return {"scale": wildcards["scale"], "params": p}
         case "train_tokenizer":
             return {"tokenizer": p["tokenizer"], "size": params.render.size}
         case "encode_latents":

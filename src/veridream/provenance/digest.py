@@ -23,8 +23,8 @@ def content_id(path: str | Path) -> dict[str, Any]:
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing")
     if path.is_file():
-        with path.open("rb") as f:
-            return {"sha256": hashlib.file_digest(f, "sha256").hexdigest(), "bytes": path.stat().st_size, "files": 1}
+        with path.open("rb") as handle:
+            return {"sha256": hashlib.file_digest(handle, "sha256").hexdigest(), "bytes": path.stat().st_size, "files": 1}
     whole, size, n = hashlib.sha256(), 0, 0
     for f in sorted((p for p in path.rglob("*") if p.is_file()), key=lambda p: p.relative_to(path).as_posix()):
         if not IGNORED.isdisjoint(f.relative_to(path).parts):
@@ -48,7 +48,7 @@ def _module(source: bytes, where: str) -> tuple[str, tuple[str, ...]]:
                 raise ValueError(f"{where}:{node.lineno}: relative import; the code digest follows absolute imports only")
             names += [node.module or "", *(f"{node.module}.{a.name}" for a in node.names)]
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("__import__", "import_module", "importlib.import_module"):
-            raise ValueError(f"{where}:{node.lineno}: dynamic import; the code digest cannot follow it, write an import statement (inside a function if need be)")
+            raise ValueError(f"{where}:{node.lineno}: dynamic import; the code digest cannot follow it: write an import statement")
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.body:
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):

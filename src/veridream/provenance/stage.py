@@ -13,17 +13,22 @@ import datetime
 import json
 import os
 import platform
+import resource
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from veridream.provenance.digest import ROOT, code_digest, code_modules, content_id, environment_digest
-from veridream.provenance.receipts import id_path, recorded_id, write_json
+from veridream.provenance.digest import ROOT, canonical, code_modules, combined_digest, content_id, environment_digest
+from veridream.provenance.lock import Locked, hold_lock
+from veridream.provenance.receipts import id_path, recorded_id, run_path, seal, write_json
+
+CODE = ("src", "params", "workflow", "requirements", "Snakefile")  # what makes a run "dirty" when git does not have it as it stands
 
 
 class StageError(Exception):
@@ -83,71 +88,83 @@ def _terminated(signum: int, frame: Any) -> None:
 
 @contextlib.contextmanager
 def stage(name: str, *, inputs: Sequence[str] = (), outputs: Sequence[str], work: bool = False, argv: Sequence[str] | None = None) -> Iterator[Job]:
-    """See the module. Input names ending in "?" may be left out. Exit codes: 1 refused or failed, 128+n killed by signal n."""
+    """See the module. Input names ending in "?" may be left out. Exit codes: 1 refused or failed, 128+n ended by signal n."""
     a = _parse(name, inputs, outputs, work, argv)
     script = f"src/{name}.py"
-    now = code_digest(script)
+    modules, environment = code_modules(script), environment_digest()
+    now = combined_digest(modules, environment)
     if a.code is not None and a.code != now:
         sys.exit(f"{name}: the code of {script} changed while the workflow was running (planned {a.code}, found {now}); run the workflow again")
     names = [i.rstrip("?") for i in inputs]
     final = {o: getattr(a, o) for o in outputs}
     part = {o: p.with_name(f".{p.name}.part") for o, p in final.items()}
-    signal.signal(signal.SIGTERM, _terminated)
+    job = Job(name, a.params, {i: getattr(a, i) for i in names}, part, final, a.work if work else None)
     started = datetime.datetime.now(datetime.UTC)
+    before = signal.signal(signal.SIGTERM, _terminated)
     try:
-        ids_in = {p.as_posix(): recorded_id(p) for i in names for p in getattr(a, i)}
-        for p in part.values():
-            _remove(p)
-            p.parent.mkdir(parents=True, exist_ok=True)
-        job = Job(name, a.params, {i: getattr(a, i) for i in names}, part, final, a.work if work else None)
-        yield job
-        missing = [str(final[o]) for o, p in part.items() if not p.exists()]
-        if missing:
-            raise StageError(f"finished without writing {', '.join(missing)}")
-    except (StageError, FileNotFoundError, ValueError, OSError) as e:
-        for p in part.values():
-            _remove(p)
-        print(f"{name}: {e}", file=sys.stderr)
-        if not isinstance(e, StageError):
-            import traceback
+        with hold_lock(f"{Path(a.receipt).with_name('.' + Path(a.receipt).name)}.lock", f"{a.receipt} ({name})"), _swept(part.values()):
+            ids_in = {p.as_posix(): recorded_id(p) for paths in job.inputs.values() for p in paths}
+            yield job
+            facts = {"stage": name, "params": a.params, "code": now, "modules": modules, "environment": environment, "inputs": ids_in}
+            _publish(job, Path(a.receipt), facts)
+            write_json(run_path(a.receipt), _run_facts(started) | job.facts)
+    except (StageError, Locked) as e:
+        sys.exit(f"{name}: {e}")
+    except (ValueError, OSError) as e:
+        traceback.print_exc()
+        sys.exit(f"{name}: {e}")
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted; nothing was published, the same command goes on", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
-            traceback.print_exc()
-        sys.exit(1)
+
+@contextlib.contextmanager
+def _swept(parts: Iterable[Path]) -> Iterator[None]:
+    """Temporary outputs: none before (a killed run's), none after."""
+    for p in parts:
+        _remove(p)
+        p.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        for p in parts:
+            _remove(p)
+
+
+def _publish(job: Job, receipt: Path, facts: dict[str, Any]) -> None:
+    """Renames, content ids, receipt last. A failure on the way (a full disk) leaves none of them."""
+    missing = [str(job.final[o]) for o, p in job.out.items() if not p.exists()]
+    if missing:
+        raise StageError(f"finished without writing {', '.join(missing)}")
+    ids = {job.final[o].as_posix(): content_id(p) for o, p in job.out.items()}
+    try:
+        receipt.unlink(missing_ok=True)  # from here to the end no receipt vouches for anything
+        for o, p in job.final.items():
+            _remove(p)
+            os.replace(job.out[o], p)
+            write_json(id_path(p), ids[p.as_posix()])
+        whole = json.loads(canonical({**facts, "outputs": ids, "counts": job.counts}))
+        write_json(receipt, {**whole, "seal": seal(whole)})
     except BaseException:
-        for p in part.values():
+        for p in (receipt, *job.final.values(), *map(id_path, job.final.values())):
             _remove(p)
         raise
-    ids_out = {}
-    for o, p in final.items():
-        ids_out[p.as_posix()] = content_id(part[o])
-        _remove(p)
-        os.replace(part[o], p)
-        write_json(id_path(p), ids_out[p.as_posix()])
-    write_json(
-        a.receipt,
-        {
-            "stage": name,
-            "params": a.params,
-            "code": now,
-            "modules": code_modules(script),
-            "environment": environment_digest(),
-            "inputs": ids_in,
-            "outputs": ids_out,
-            "counts": job.counts,
-        },
-    )
-    write_json(
-        Path(a.receipt).with_suffix(".run.json"),
-        {
-            "started": started.isoformat(timespec="seconds"),
-            "seconds": round((datetime.datetime.now(datetime.UTC) - started).total_seconds(), 2),
-            "cpu_seconds": round(sum(os.times()[:4]), 2),
-            "host": platform.node(),
-            "machine": platform.platform(),
-            "python": platform.python_version(),
-            "commit": _git("rev-parse", "HEAD"),
-            "dirty": bool(_git("status", "--porcelain", "-uno")),
-            "argv": sys.argv,
-            **job.facts,
-        },
-    )
+
+
+def _run_facts(started: datetime.datetime) -> dict[str, Any]:
+    """What an identical rerun would not repeat."""
+    own, children = (resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return {
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round((datetime.datetime.now(datetime.UTC) - started).total_seconds(), 2),
+        "cpu_seconds": round(sum(os.times()[:4]), 2),
+        "peak_mb": max(own.ru_maxrss, children.ru_maxrss) // 1024,
+        "host": platform.node(),
+        "machine": platform.platform(),
+        "python": platform.python_version(),
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": bool(_git("status", "--porcelain", "--", *CODE)),
+        "argv": sys.argv,
+    }

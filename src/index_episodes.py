@@ -1,0 +1,13 @@
+"""Makes the index of all episodes with their split, and the frame counts. Every store needs a verdict on exactly its present content."""
+
+from veridream.data.index import build_index, check_verdicts, frame_counts, save_index, write_counts
+from veridream.provenance.receipts import recorded_id
+from veridream.provenance.stage import stage
+
+with stage("index_episodes", inputs=("stores", "verdicts"), outputs=("episodes", "counts")) as job:
+    p, stores = job.params, job.inputs["stores"]
+    check_verdicts({s: recorded_id(s)["sha256"] for s in stores}, job.inputs["verdicts"])
+    index = build_index(stores, p["split"]["salt"], p["split"]["heldout"], p["seen"], p["unseen"])
+    save_index(job.out["episodes"], index)
+    write_counts(job.out["counts"], frame_counts(index))
+    job.counts = {"episodes": len(index), "frames": index.frames(), "tasks": len(index.tasks())}

@@ -1,0 +1,53 @@
+"""Plays closed-loop episodes on the unseen tasks: CEM on the model's predicted reward, or random actions for model "none"."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from veridream import spec
+from veridream.data.collection import Policy
+from veridream.envs.base import Env
+from veridream.envs.registry import make
+from veridream.io.progress import Progress
+from veridream.io.tables import write_parquet
+from veridream.params.model import Mpc
+from veridream.planning.mpc import LivePlanner, predicted_return, random_policy, run_episodes
+from veridream.provenance.stage import Job, StageError, stage
+from veridream.train.checkpoints import load_world_model
+
+
+def policy_for(job: Job, settings: Mpc) -> Callable[[Env], Callable[[np.random.Generator], Policy]]:
+    """What acts in an environment: one fresh policy an episode."""
+    given = [bool(job.inputs[i]) for i in ("tokenizer", "dynamics")]
+    if job.params["model"] == spec.NO_MODEL:
+        if any(given):
+            raise StageError('model "none" takes random actions; leave --tokenizer and --dynamics out')
+        return lambda env: lambda rng: random_policy(env.action_dim, rng)
+    if not all(given):
+        raise StageError(f"model {job.params['model']!r} needs --tokenizer and --dynamics")
+    tokenizer, dynamics = load_world_model(job.input("tokenizer"), job.input("dynamics"))
+    objective = predicted_return(dynamics, settings.cem)
+    return lambda env: lambda rng: LivePlanner(env, tokenizer, settings.cem, objective, rng).act
+
+
+def main(job: Job) -> None:
+    p, settings = job.params, Mpc.model_validate(job.params["mpc"])
+    torch.set_num_threads(settings.threads)
+    policy = policy_for(job, settings)
+    rows: list[dict[str, Any]] = []
+    with Progress(f"plan_mpc {p['model']}", total=len(p["tasks"]) * settings.episodes) as progress:
+        for task in p["tasks"]:
+            env = make(task, p["render"]["size"], p["render"]["quality"], p["frame_skip"], p["max_steps"])
+            try:
+                rows += run_episodes(env, policy(env), p["model"], settings.episodes, settings.seed, progress.update)
+            finally:
+                env.close()
+    write_parquet(job.out["episodes"], rows)
+    job.counts["episodes"] = len(rows)
+
+
+if __name__ == "__main__":
+    with stage("plan_mpc", inputs=("tokenizer?", "dynamics?"), outputs=("episodes",)) as job:
+        main(job)

@@ -1,0 +1,74 @@
+"""Record a finished run: dvc.yaml from the receipts, then the bytes into the DVC cache.
+
+Refuses unless every receipt holds (bytes, params, code, environment, inputs) and Snakemake plans nothing.
+--check only compares dvc.yaml and ledger/ with what the receipts generate: exit 1 where they differ.
+"""
+
+import argparse
+import subprocess
+import sys
+
+from veridream.params.load import ParamsError
+from veridream.provenance.audit import Receipt, Records
+from veridream.provenance.digest import ROOT
+from veridream.provenance.ledger import differences, write_ledger
+from veridream.provenance.lock import Locked
+from veridream.provenance.workflow import WorkflowFailed, scale_lock, summary
+
+
+class Refused(Exception):
+    """The text says why nothing was recorded."""
+
+
+def sound_receipts(scale: str) -> dict[str, Receipt]:
+    """The receipts of today's DAG, all of which hold. Raises Refused, WorkflowFailed."""
+    plan = summary(scale)
+    if pending := sorted(p for p, why in plan.items() if why is not None):
+        shown = "\n".join(f"  {p}: {plan[p]}" for p in pending[:20]) + (f"\n  and {len(pending) - 20} more" if len(pending) > 20 else "")
+        raise Refused(f"Snakemake would still make {len(pending)} files; run `make reproduce SCALE={scale}` first:\n{shown}")
+    records = Records(scale)
+    if failing := {k: v for k, v in records.failing().items() if k in plan}:
+        raise Refused("receipts do not hold:\n" + "\n".join(f"  {k}: {'; '.join(v)}" for k, v in failing.items()))
+    if orphans := sorted(k for k in records.receipts if k not in plan):
+        print(f"left out, no rule makes them any more: {', '.join(orphans)}", file=sys.stderr)
+    return {k: r for k, r in records.receipts.items() if k in plan}
+
+
+def check(scale: str) -> int:
+    plan = summary(scale)
+    receipts = {k: r for k, r in Records(scale).receipts.items() if k in plan}
+    if not receipts:
+        raise Refused(f"results/{scale} holds no receipts to compare with")
+    wrong = differences(scale, receipts)
+    print(f"not what the receipts of {scale} generate: {', '.join(wrong)}; `make record SCALE={scale}` writes them" if wrong else "the ledger is in sync")
+    return 1 if wrong else 0
+
+
+def record(scale: str) -> int:
+    receipts = sound_receipts(scale)
+    stages = write_ledger(scale, receipts)
+    done = subprocess.run([sys.executable, "-m", "dvc", "commit", "--quiet", "--force", *stages], cwd=ROOT)
+    if done.returncode:
+        raise Refused("dvc commit failed (see above); dvc.yaml is written, its bytes are not in the cache")
+    artefacts = sum(len(r["outputs"]) for r in receipts.values())
+    print(f"recorded {artefacts} artefacts of {len(receipts)} jobs in {len(stages)} DVC stages; commit dvc.yaml, dvc.lock and ledger/ to git")
+    return 0
+
+
+def main() -> int:
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--scale", default="laptop", help="the folder under results/ (default: laptop)")
+    ap.add_argument("--check", action="store_true", help="change nothing; exit 1 when the ledger is out of sync")
+    a = ap.parse_args()
+    try:
+        if a.check:
+            return check(a.scale)
+        with scale_lock(a.scale):
+            return record(a.scale)
+    except (Refused, Locked, WorkflowFailed, ParamsError) as e:
+        print(f"not recorded: {e}" if not a.check else f"not checked: {e}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""Run the workflow to the end: one run a scale at a time, the doctor's GL backend, a clean stop on Ctrl-C.
+
+Extra arguments go to Snakemake as they are: python src/run_workflow.py --scale smoke -n
+"""
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import types
+
+from veridream.params.load import ParamsError
+from veridream.provenance.audit import Records
+from veridream.provenance.digest import ROOT
+from veridream.provenance.graph import first_to_remake
+from veridream.provenance.ledger import refresh_plan
+from veridream.provenance.lock import Locked
+from veridream.provenance.workflow import DERIVED, WorkflowFailed, clear_stale_locks, command, environment, planned, scale_lock
+
+
+class Runner:
+    """Runs Snakemake in a process group of its own and hands on signals, so that it and all its jobs stop together."""
+
+    def __init__(self, lock: int):
+        self.lock, self.caught = lock, 0
+        self.child: subprocess.Popen[bytes] | None = None
+        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(signum, self._forward)
+
+    def __call__(self, argv: list[str]) -> int:
+        """The exit code; 128 + n after signal n, whoever it was sent to."""
+        if not self.caught:
+            self.child = subprocess.Popen(argv, cwd=ROOT, env=environment(), pass_fds=(self.lock,), start_new_session=True)
+            if self.caught:  # between the test and the start
+                self._stop()
+            code = self.child.wait()
+        if self.caught:
+            print(f"\nstopped by signal {self.caught}; finished artefacts are kept, the same command goes on from here", file=sys.stderr)
+            return 128 + self.caught
+        return code if code >= 0 else 128 - code
+
+    def _forward(self, signum: int, frame: types.FrameType | None) -> None:
+        self.caught = signum
+        self._stop()
+
+    def _stop(self) -> None:
+        if self.child is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.child.pid, signal.SIGINT)  # Snakemake's SIGTERM would wait for the running jobs
+
+
+def build(scale: str, profile: str, runner: Runner) -> int:
+    """Makes everything that is out of date.
+
+    Snakemake decides before it starts, so it would remake all that stands below a remade artefact. Where there is something to save, only
+    the first jobs that must run do, and then Snakemake decides again: outputs that came out as they were, by content id, stop it there.
+    """
+    before: dict[str, str] = {}
+    while now := planned(scale):
+        own = [path for path, why in now.items() if why != DERIVED]
+        standing = now != before and any((ROOT / path).exists() for path in now)
+        first = first_to_remake(own, Records(scale).receipts) if standing else []
+        code = runner(command(scale, profile, ["--", *first] if first else []))
+        if code or not first:
+            return code
+        before = now
+    print(f"scale {scale}: everything is up to date", file=sys.stderr)
+    return 0
+
+
+def main() -> int:
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--scale", default="laptop", help="how much is computed: a file of params/scales (default: laptop)")
+    ap.add_argument("--profile", default="local", help="where it runs: a folder of workflow/profiles (default: local)")
+    a, extra = ap.parse_known_args()
+    known = sorted(p.stem for p in (ROOT / "params" / "scales").glob("*.yaml"))
+    if a.scale not in known:
+        ap.error(f"unknown scale {a.scale!r}; known: {', '.join(known)}")
+    if not (ROOT / "workflow" / "profiles" / a.profile).is_dir():
+        ap.error(f"unknown profile {a.profile!r}; known: {', '.join(sorted(p.name for p in (ROOT / 'workflow' / 'profiles').iterdir()))}")
+    try:
+        with scale_lock(a.scale) as lock:
+            if cleared := clear_stale_locks(a.scale):
+                print(f"removed the Snakemake locks of a killed run: {', '.join(cleared)}", file=sys.stderr)
+            refresh_plan(a.scale)
+            runner = Runner(lock)
+            return runner(command(a.scale, a.profile, extra)) if extra else build(a.scale, a.profile, runner)
+    except (Locked, ParamsError, WorkflowFailed) as e:
+        print(f"run_workflow: {e}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

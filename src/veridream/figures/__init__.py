@@ -1,0 +1,1 @@
+"""Figures, clips and the report page. The only package that imports matplotlib."""

@@ -1,0 +1,88 @@
+"""Muon: momentum orthogonalised by Newton-Schulz iterations in float32, for the weight matrices of transformer blocks; AdamW for the rest.
+
+Source: Jordan et al., "Muon" (2024): quintic iteration with coefficients (3.4445, -4.7750, 2.0315), Nesterov momentum 0.95, a step
+scaled by sqrt(max(1, rows / columns)). Matrices of one shape are orthogonalised as one batch. float32 because bfloat16 products are
+slow on CPUs without native support.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from veridream.params.model import Optimiser
+
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+ITERATIONS = 5
+MOMENTUM = 0.95
+EPS = 1e-7
+
+
+def orthogonalise(m: Tensor) -> Tensor:
+    """[...,R,C] -> a matrix with the same singular vectors and singular values near 1 (0.7 to 1.2)."""
+    a, b, c = COEFFICIENTS
+    tall = m.shape[-2] > m.shape[-1]
+    x = m.transpose(-1, -2) if tall else m
+    x = x / (x.flatten(-2).norm(dim=-1)[..., None, None] + EPS)
+    for _ in range(ITERATIONS):
+        gram = x @ x.transpose(-1, -2)
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x.transpose(-1, -2) if tall else x
+
+
+class Muon(torch.optim.Optimizer):
+    """For 2-D parameters only. `weight_decay` is decoupled."""
+
+    def __init__(self, params: Iterable[nn.Parameter], lr: float, weight_decay: float):
+        super().__init__(params, {"lr": lr, "weight_decay": weight_decay})
+        bad = [tuple(p.shape) for g in self.param_groups for p in g["params"] if p.ndim != 2]
+        if bad:
+            raise ValueError(f"Muon is for matrices; got parameters of shapes {bad}")
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """One update of every parameter that has a gradient."""
+        for group in self.param_groups:
+            by_shape: dict[torch.Size, list[nn.Parameter]] = {}
+            for p in group["params"]:
+                if p.grad is not None:
+                    by_shape.setdefault(p.shape, []).append(p)
+            for shape, same in by_shape.items():
+                directions = orthogonalise(torch.stack([self._momentum(p) for p in same]))
+                scale = max(1.0, shape[0] / shape[1]) ** 0.5
+                for p, direction in zip(same, directions, strict=True):
+                    p.mul_(1 - group["lr"] * group["weight_decay"]).add_(direction, alpha=-group["lr"] * scale)
+
+    def _momentum(self, p: nn.Parameter) -> Tensor:
+        """Nesterov momentum of the gradient; advances the buffer."""
+        assert p.grad is not None
+        state: dict[str, Any] = self.state[p]
+        buffer = state.setdefault("momentum", torch.zeros_like(p))
+        buffer.lerp_(p.grad, 1 - MOMENTUM)
+        return p.grad.lerp(buffer, MOMENTUM)
+
+
+def block_matrices(model: nn.Module) -> set[str]:
+    """Names of the weight matrices inside transformer blocks (encoder, decoder, blocks)."""
+    return {n for n, p in model.named_parameters() if p.ndim == 2 and n.split(".")[0] in ("encoder", "decoder", "blocks")}
+
+
+def build_optimisers(model: nn.Module, config: Optimiser, lr_scale: float = 1.0) -> list[torch.optim.Optimizer]:
+    """The optimisers of a model: AdamW, with kind muon after a Muon for the block matrices. Only matrices decay.
+
+    Every group's full learning rate also stands in `initial_lr`, for a schedule to scale.
+    """
+    muon_names = block_matrices(model) if config.kind == "muon" else set()
+    named = dict(model.named_parameters())
+    muon = [p for n, p in named.items() if n in muon_names]
+    decayed = [p for n, p in named.items() if n not in muon_names and p.ndim >= 2]
+    plain = [p for n, p in named.items() if n not in muon_names and p.ndim < 2]
+    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": plain, "weight_decay": 0.0}]
+    out: list[torch.optim.Optimizer] = [torch.optim.AdamW([g for g in groups if g["params"]], lr=config.lr * lr_scale, betas=config.betas)]
+    if muon:
+        out.insert(0, Muon(muon, lr=config.muon_lr * lr_scale, weight_decay=config.weight_decay))
+    for optimiser in out:
+        for group in optimiser.param_groups:
+            group["initial_lr"] = group["lr"]
+    return out

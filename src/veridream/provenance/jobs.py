@@ -1,0 +1,88 @@
+"""From a receipt's path back to its job: the wildcards in its name, and the params the rules pass to that job now."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from veridream import spec
+from veridream.params.load import ROOT as PARAMS_ROOT
+from veridream.params.load import load_params
+from veridream.params.model import Params
+from veridream.params.slices import stage_params
+
+# results/<scale>/receipts/<stage>/<name>.json: the name of each stage's receipts, as in workflow/rules/*.smk
+_STORE = "{role}/{task}/{behaviour}-s{seed}"
+RECEIPT_NAMES = {
+    "collect_episodes": _STORE,
+    "validate_store": _STORE,
+    "index_episodes": "{part}",
+    "train_tokenizer": "base",
+    "encode_latents": "base",
+    "train_dynamics": "base",
+    "finetune_world_model": "{model}",
+    "score_rollouts": "{model}",
+    "collect_curiosity": "{task}-s{seed}",
+    "plan_mpc": "{model}",
+    "tabulate_results": "{table}",
+    "plot_figure": "{figure}",
+    "render_clips": "{model}",
+    "compare_to_paper": "claims",
+    "render_report": "index",
+}
+_PATTERNS = {
+    "role": "|".join(spec.ROLES),
+    "task": "[a-z0-9]+(?:-[a-z0-9]+)*",
+    "behaviour": "|".join(spec.BEHAVIOURS),
+    "seed": "[0-9]+",
+    "part": "corpus|test",
+    "model": "|".join((spec.NO_MODEL, *spec.MODELS)),
+    "table": "[a-z0-9_]+",
+    "figure": "[a-z0-9_]+",
+}
+
+
+class NoSuchJob(ValueError):
+    """The current rules and params have no job that writes this receipt."""
+
+
+def split_receipt(receipt: str | Path) -> tuple[str, str, str]:
+    """(scale, stage, name) of "results/<scale>/receipts/<stage>/<name>.json". Raises NoSuchJob for any other path."""
+    parts = PurePosixPath(receipt).parts
+    if len(parts) < 5 or parts[0] != "results" or parts[2] != "receipts" or not parts[-1].endswith(".json"):
+        raise NoSuchJob(f"{receipt} is not results/<scale>/receipts/<stage>/<name>.json")
+    return parts[1], parts[3], "/".join(parts[4:]).removesuffix(".json")
+
+
+def wildcards_of(receipt: str | Path) -> dict[str, str]:
+    """The wildcards of the job that writes a receipt, `scale` included. Raises NoSuchJob."""
+    scale, stage, name = split_receipt(receipt)
+    if stage not in RECEIPT_NAMES:
+        raise NoSuchJob(f"{receipt}: no stage is called {stage!r}")
+    pattern = re.sub(r"\{(\w+)\}", lambda m: f"(?P<{m[1]}>{_PATTERNS[m[1]]})", RECEIPT_NAMES[stage])
+    match = re.fullmatch(pattern, name)
+    if match is None:
+        raise NoSuchJob(f"{receipt}: {stage} writes receipts named {RECEIPT_NAMES[stage]}, not {name!r}")
+    return {"scale": scale, **match.groupdict()}
+
+
+def params_of(params: Params, receipt: str | Path) -> dict[str, Any]:
+    """The params slice of the job that writes this receipt, under the given params. Raises NoSuchJob."""
+    wildcards = wildcards_of(receipt)
+    try:
+        return stage_params(params, split_receipt(receipt)[1], **wildcards)
+    except StopIteration:
+        raise NoSuchJob(f"{receipt}: no such store under the current params of scale {wildcards['scale']}") from None
+
+
+def params_now(root: Path = PARAMS_ROOT) -> Callable[[str], dict[str, Any]]:
+    """A function from a receipt's path to the params slice the rules pass now; each scale is loaded once. Raises NoSuchJob, ParamsError."""
+    loaded: dict[str, Params] = {}
+
+    def now(receipt: str) -> dict[str, Any]:
+        scale = split_receipt(receipt)[0]
+        if scale not in loaded:
+            loaded[scale] = load_params(scale, root=root)
+        return params_of(loaded[scale], receipt)
+
+    return now

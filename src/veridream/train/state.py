@@ -1,0 +1,120 @@
+"""The resumable state of one training run, in its work folder.
+
+    config.json        what the run depends on: params, code, input ids
+    step-00000200/     checkpoints (io.checkpoint): model, optimisers, running RMS; the last two are kept
+    metrics.jsonl      one line a logged step; cut back to the checkpoint's step on resume
+
+A work folder made under another config is not resumed: it is set aside as `<work>.stale` (an older one is deleted) with a printed line
+that names the differing keys, and training starts anew. A result is then always a function of the present params, code and inputs.
+"""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from veridream.io.checkpoint import DONE, load_checkpoint, load_module, save_checkpoint
+from veridream.provenance.digest import canonical, code_digest
+from veridream.provenance.receipts import recorded_id, write_json
+from veridream.provenance.stage import Job, StageError
+
+KEEP = 2
+CONFIG, METRICS = "config.json", "metrics.jsonl"
+
+
+def flat(obj: Any, prefix: str = "") -> dict[str, str]:
+    """{dotted key: canonical value} of nested mappings."""
+    if not isinstance(obj, Mapping):
+        return {prefix: canonical(obj)}
+    return {k: v for name, value in obj.items() for k, v in flat(value, f"{prefix}.{name}" if prefix else str(name)).items()}
+
+
+def differing_keys(old: Any, new: Any) -> list[str]:
+    """Dotted keys whose values differ or which only one side has."""
+    a, b = flat(old), flat(new)
+    return sorted(k for k in a.keys() | b.keys() if a.get(k) != b.get(k))
+
+
+def open_work(work: Path, config: Mapping[str, Any]) -> None:
+    """Makes `work` ready for this config: as it is, or empty (see the module)."""
+    path = work / CONFIG
+    if work.is_dir():
+        try:
+            old = json.loads(path.read_text())
+            keys = differing_keys(old, config)
+        except (FileNotFoundError, ValueError):
+            keys = [f"{CONFIG} is missing or unreadable"]
+        if keys and any(work.iterdir()):
+            stale = work.with_name(work.name + ".stale")
+            shutil.rmtree(stale, ignore_errors=True)
+            os.replace(work, stale)
+            print(f"{work}: not resumed, made under another config ({', '.join(keys)}); set aside as {stale.name}", file=sys.stderr, flush=True)
+    work.mkdir(parents=True, exist_ok=True)
+    write_json(path, config)
+
+
+def checkpoint_steps(work: Path) -> list[int]:
+    """Steps of the finished checkpoints, ascending; removes unfinished ones."""
+    steps = []
+    for folder in work.glob("step-*"):
+        if (folder / DONE).is_file():
+            steps.append(int(folder.name.removeprefix("step-")))
+        else:
+            shutil.rmtree(folder)
+    return sorted(steps)
+
+
+def save_state(work: Path, step: int, model: nn.Module, optimisers: Sequence[torch.optim.Optimizer], meta: Mapping[str, Any]) -> None:
+    """Checkpoint after `step` optimiser steps; then drops all but the last KEEP."""
+    folder = work / f"step-{step:08d}"
+    shutil.rmtree(folder, ignore_errors=True)
+    tensors = {f"model/{k}": v for k, v in model.state_dict().items()}
+    for i, optimiser in enumerate(optimisers):
+        for p, state in optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser/{i}/{p}/{k}": v for k, v in state.items()}
+    save_checkpoint(folder, tensors, {"step": step, **meta})
+    for old in checkpoint_steps(work)[:-KEEP]:
+        shutil.rmtree(work / f"step-{old:08d}")
+
+
+def load_state(work: Path, step: int, model: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> dict[str, Any]:
+    """Restores model and optimisers in place; the meta that was saved. Raises CheckpointError on a damaged checkpoint."""
+    folder = work / f"step-{step:08d}"
+    tensors, meta = load_checkpoint(folder)
+    load_module(model, {k.removeprefix("model/"): v for k, v in tensors.items() if k.startswith("model/")}, folder)
+    for i, optimiser in enumerate(optimisers):
+        state: dict[int, dict[str, Tensor]] = {}
+        for k, v in tensors.items():
+            if k.startswith(f"optimiser/{i}/"):
+                _, _, p, name = k.split("/")
+                state.setdefault(int(p), {})[name] = v
+        optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+    return meta
+
+
+def cut_metrics(path: Path, step: int) -> None:
+    """Keeps the whole lines of steps <= `step`."""
+    lines = path.read_text().splitlines(keepends=True) if path.is_file() else []
+    kept = [line for line in lines if line.endswith("\n") and json.loads(line)["step"] <= step]
+    part = path.with_name(f".{path.name}.part")
+    part.write_text("".join(kept))
+    os.replace(part, path)
+
+
+def work_config(job: Job) -> dict[str, Any]:
+    """What the result of a training job depends on: params, code digest, content ids of the inputs in the order given."""
+    ids = {name: [recorded_id(p)["sha256"] for p in paths] for name, paths in job.inputs.items()}
+    return {"params": job.params, "code": code_digest(f"src/{job.name}.py"), "inputs": ids}
+
+
+def work_folder(job: Job) -> Path:
+    """The job's work folder. Raises StageError when the stage was declared without one."""
+    if job.work is None:
+        raise StageError(f"{job.name} needs --work")
+    return job.work
