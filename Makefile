@@ -21,7 +21,7 @@ test: .doctor.json lint ## lint, types, tests
 	@python -m pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/.ready ## ruff, snakefmt, import-linter, mypy
-	@ruff check . && ruff format --check . && snakefmt --check Snakefile workflow && lint-imports && mypy
+	@ruff check . && ruff format --check . && snakefmt --check Snakefile workflow && PYTHONPATH=src lint-imports --no-logo && mypy
 
 doctor: $(VENV)/.ready ## check this machine: Python, disk, memory, cores, a GL backend that renders
 	@python src/check_machine.py

@@ -73,7 +73,7 @@ def _traces(draw: ImageDraw.ImageDraw, c: Clip, t: int, box: tuple[int, int, int
         points = [(float(x[i]), bottom - 4 - (bottom - top - 20) * float(y[i]) / max(most, 1e-9)) for i in range(t + 1) if np.isfinite(y[i])]
         if len(points) > 1:
             draw.line(points, fill=_light(PREDICTOR[u]), width=2)
-        now = f"{y[t]:.2f}" if np.isfinite(y[t]) else "–"
+        now = f"{y[t]:.2f}" if np.isfinite(y[t]) else "-"
         draw.text((label, top + 2), f"{u}/m {now}", fill=_light(PREDICTOR[u]), font=font)
         label += 74
 

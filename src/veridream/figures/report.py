@@ -155,8 +155,8 @@ def _clips(groups: list[tuple[str, list[Row], Path]]) -> str:
 
 def _clip(row: Row, data: bytes) -> str:
     source = base64.b64encode(data).decode()
-    size = f'width="{int(row["width"])}" height="{int(row["height"])}"'
-    video = f'<video controls loop muted playsinline preload="metadata" {size} src="data:video/mp4;base64,{source}"></video>'
+    size = f'style="aspect-ratio:{int(row["width"])}/{int(row["height"]) + 56}"'  # room for the controls below the picture
+    video = f'<video controls loop muted playsinline preload="auto" {size} src="data:video/mp4;base64,{source}"></video>'
     ids = f"{row['store']}, episode {row['episode']}, frame {row['start']}"
     caption = f"<b>{escape(row['task'])}</b> {'seen' if row['seen'] else 'unseen'}, dPSNR {row['dpsnr']:+.1f} dB<br><small>{escape(ids)}</small>"
     return f'<figure class="clip">{video}<figcaption>{caption}</figcaption></figure>'

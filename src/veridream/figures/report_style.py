@@ -55,7 +55,7 @@ figcaption{color:var(--soft);font-size:13px;margin-top:10px;max-width:64em}
 figcaption b{color:var(--ink)}
 .clips{display:grid;grid-template-columns:repeat(auto-fill,minmax(300px,1fr));gap:12px}
 .clip{margin:0;padding:0;overflow:hidden}
-.clip video,.clip img{display:block;width:100%;height:auto;background:#101318}
+.clip video{display:block;width:100%;height:auto;object-fit:contain;object-position:top;background:#101318}
 .clip figcaption{padding:8px 12px 10px;margin:0;font-size:12.5px}
 .facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(300px,1fr));gap:12px}
 .card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px 16px;min-width:0}

@@ -260,5 +260,7 @@ class Params(Strict):
             raise ValueError(f"collect.counts has {len(self.collect.counts)} entries for {len(self.tasks.seen)} seen tasks; give one a task")
         steps = self.score.context + self.score.horizon
         if self.collect.max_steps + 1 < max(steps, d.train.window):
-            raise ValueError(f"collect.max_steps ({self.collect.max_steps}) is too short for a score sequence or training window of {max(steps, d.train.window)} frames")
+            raise ValueError(
+                f"collect.max_steps ({self.collect.max_steps}) is too short for a score sequence or training window of {max(steps, d.train.window)} frames"
+            )
         return self

@@ -18,27 +18,31 @@ def episode_counts(params: Params) -> dict[str, int]:
 def behaviour_counts(params: Params, task_id: str) -> dict[str, int]:
     """Corpus episodes of each behaviour on a seen task, each at least one; largest remainder, so they sum to the task's count where it allows."""
     total = episode_counts(params)[task_id]
-    exact = {b: total * s for b, s in params.collect.shares.items() if s > 0}
-    out = {b: max(1, int(x)) for b, x in exact.items()}
+    exact: dict[str, float] = {b: total * s for b, s in params.collect.shares.items() if s > 0}
+    out: dict[str, int] = {b: max(1, int(x)) for b, x in exact.items()}
     by_remainder = sorted(exact, key=lambda b: (out[b] - exact[b], b))
     for b in by_remainder[: max(0, total - sum(out.values()))]:
         out[b] += 1
     return out
 
 
+def _store(role: str, task_id: str, behaviour: str, seed: int, episodes: int) -> dict[str, Any]:
+    return {"role": role, "task": task_id, "behaviour": behaviour, "seed": seed, "episodes": episodes}
+
+
 def stores(params: Params) -> list[dict[str, Any]]:
     """Every episode store except the curiosity ones: role, task, behaviour, seed, episodes. The order is fixed."""
     c, t = params.collect, params.targeted
-    out = [dict(role="corpus", task=k, behaviour=b, seed=c.seed, episodes=n) for k in params.tasks.seen for b, n in behaviour_counts(params, k).items()]
+    out = [_store("corpus", k, b, c.seed, n) for k in params.tasks.seen for b, n in behaviour_counts(params, k).items()]
     for k in params.tasks.unseen:
-        out += [dict(role="targeted", task=k, behaviour=b, seed=t.seed, episodes=t.episodes) for b in spec.SOURCES if b in ("noop", "random", "expert")]
-        out += [dict(role="test", task=k, behaviour=b, seed=t.test_seed, episodes=t.test_episodes) for b in t.test_behaviours]
+        out += [_store("targeted", k, b, t.seed, t.episodes) for b in ("noop", "random", "expert")]
+        out += [_store("test", k, b, t.test_seed, t.test_episodes) for b in t.test_behaviours]
     return out
 
 
 def curiosity_stores(params: Params) -> list[dict[str, Any]]:
-    t = params.targeted
-    return [dict(role="targeted", task=k, behaviour="curiosity", seed=t.seed, episodes=t.episodes) for k in params.tasks.unseen]
+    """The stores that the coverage-aware model collects on the unseen tasks."""
+    return [_store("targeted", k, "curiosity", params.targeted.seed, params.targeted.episodes) for k in params.tasks.unseen]
 
 
 def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]:
@@ -47,7 +51,11 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
     tokenizer_and_dynamics = {"tokenizer": p["tokenizer"], "dynamics": p["dynamics"]}
     match stage:
         case "collect_episodes":
-            row = next(s for s in stores(params) if (s["role"], s["task"], s["behaviour"], str(s["seed"])) == tuple(wildcards[k] for k in ("role", "task", "behaviour", "seed")))
+            row = next(
+                s
+                for s in stores(params)
+                if (s["role"], s["task"], s["behaviour"], str(s["seed"])) == tuple(wildcards[k] for k in ("role", "task", "behaviour", "seed"))
+            )
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
             cem = {"expert": p["collect"]["expert"]} if task(row["task"]).expert == "cem" and row["behaviour"] in ("expert", "transformed", "noise") else {}
             return {**row, "render": p["render"], **keep, **cem}

@@ -62,4 +62,6 @@ def imagine(
     ahead = torch.zeros(n, horizon, spec.ACTION_DIM)
     ahead[..., :dim] = torch.from_numpy(np.ascontiguousarray(actions_NHA, dtype=np.float32))
     past = context.prev_action_CA.expand(n, -1, -1)
-    return rollout(dynamics, context.z_CLD[None], torch.cat([past, ahead], dim=1), context.mask_A.expand(n, -1), horizon, substeps, tau_ctx, seeds, carry, generator)
+    return rollout(
+        dynamics, context.z_CLD[None], torch.cat([past, ahead], dim=1), context.mask_A.expand(n, -1), horizon, substeps, tau_ctx, seeds, carry, generator
+    )

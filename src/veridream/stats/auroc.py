@@ -7,9 +7,9 @@ Labels are 0 or 1 (floats, so that NaN can mark padding); rows with a NaN are ig
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
 from veridream.stats.grouping import flat, pad
+from veridream.stats.ranking import mean_ranks
 
 
 def area(score: np.ndarray, label: np.ndarray) -> np.ndarray:
@@ -17,7 +17,7 @@ def area(score: np.ndarray, label: np.ndarray) -> np.ndarray:
     valid = np.isfinite(score) & np.isfinite(label)
     if not np.isin(label[valid], (0.0, 1.0)).all():
         raise ValueError("labels must be 0 or 1")
-    ranks = rankdata(np.where(valid, score, np.inf), axis=-1)
+    ranks = mean_ranks(np.where(valid, score, np.inf))
     positive = valid & (label == 1.0)
     n1 = positive.sum(axis=-1)
     n0 = valid.sum(axis=-1) - n1

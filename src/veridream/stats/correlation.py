@@ -1,15 +1,15 @@
 """Spearman rank correlation, vectorised over leading axes: pooled, within groups, and partial given a third variable.
 
 All functions work on the last axis and ignore pairs with a NaN. A constant input, or fewer than three pairs, gives NaN: rank correlation
-is undefined there, and 0 would be a claim. Ties get their mean rank (scipy.stats.rankdata).
+is undefined there, and 0 would be a claim. Ties get their mean rank.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
 from veridream.stats.grouping import flat, pad
+from veridream.stats.ranking import mean_ranks
 
 
 def _ranks(*columns: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
@@ -17,7 +17,7 @@ def _ranks(*columns: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     valid = np.isfinite(columns[0])
     for c in columns[1:]:
         valid = valid & np.isfinite(c)
-    return [rankdata(np.where(valid, c, np.inf), axis=-1) for c in columns], valid
+    return [mean_ranks(np.where(valid, c, np.inf)) for c in columns], valid
 
 
 def _pearson(x: np.ndarray, y: np.ndarray, valid: np.ndarray) -> np.ndarray:
