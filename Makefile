@@ -52,5 +52,5 @@ $(VENV)/.ready: requirements/lock.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if v == (3, 11) else f"Veridream needs Python 3.11; $(PYTHON) is {v[0]}.{v[1]}. Say which: make PYTHON=/path/to/python3.11 ...")'
 	@echo "installing the pinned environment into $(VENV) (a few minutes, once)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/lock.txt
+	@$(VENV)/bin/python -m pip install --quiet --use-pep517 --disable-pip-version-check -r requirements/lock.txt
 	@touch $@

@@ -47,31 +47,28 @@ def _module(source: bytes, where: str) -> tuple[str, tuple[str, ...]]:
             if node.level:
                 raise ValueError(f"{where}:{node.lineno}: relative import; the code digest follows absolute imports only")
             names += [node.module or "", *(f"{node.module}.{a.name}" for a in node.names)]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("__import__", "import_module", "importlib.import_module"):
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("__import__", "import_module"):
             raise ValueError(f"{where}:{node.lineno}: dynamic import; the code digest cannot follow it: write an import statement")
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.body:
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
                 node.body = node.body[1:] or [ast.Pass()]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(names)
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(sorted({*names}))
 
 
 def code_modules(script: str, root: Path = ROOT) -> dict[str, str]:
     """{path: digest} of a stage script and every local module it imports, at any depth. Found by parsing, never by importing."""
-    src = root / "src"
+    local = {p.relative_to(root).as_posix() for p in (root / "src").rglob("*.py")}
     seen: dict[str, str] = {}
-    todo = [root / script]
+    todo = {script}
     while todo:
-        path = todo.pop()
-        key = path.relative_to(root).as_posix()
-        if key in seen:
-            continue
-        seen[key], names = _module(path.read_bytes(), str(path))
+        key = todo.pop()
+        seen[key], names = _module((root / key).read_bytes(), str(root / key))
         for name in names:
             parts = name.split(".")
             for i in range(1, len(parts) + 1):  # importing a.b.c runs a/__init__ and a/b/__init__ too
-                p = src.joinpath(*parts[:i])
-                todo += [c for c in (p.with_suffix(".py"), p / "__init__.py") if c.is_file()]
+                stem = f"src/{'/'.join(parts[:i])}"
+                todo |= {f"{stem}.py", f"{stem}/__init__.py"} & local - seen.keys()
     return dict(sorted(seen.items()))
 
 

@@ -1,0 +1,103 @@
+"""The claims ledger: params/claims.yaml, strictly validated, each claim measured on a run and judged by one rule written beforehand."""
+
+import inspect
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
+
+from veridream.params.model import Strict
+from veridream.results.evidence import MEASURES, Evidence, NotAvailable
+from veridream.results.verdicts import VERDICTS, Rule, verdict
+
+
+class Call(Strict):
+    """A measure of veridream.results.evidence and its arguments."""
+
+    name: str
+    args: dict[str, Any] = Field(default={})
+
+    @model_validator(mode="after")
+    def _exists(self) -> "Call":
+        if self.name not in MEASURES:
+            raise ValueError(f"there is no measure {self.name!r}; known: {', '.join(MEASURES)}")
+        try:
+            inspect.signature(MEASURES[self.name]).bind(None, **self.args)
+        except TypeError as e:
+            raise ValueError(f"statistic {self.name}: {e}") from None
+        return self
+
+
+class Claim(Strict):
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    text: str = Field(min_length=10)
+    where: str = Field(min_length=3, description="section, figure or table of the paper")
+    definition: str = Field(min_length=10, description="what is computed, over what")
+    unit: str = Field(min_length=1)
+    source: Literal["P", "N", "N2", "C", "I", "O"]
+    paper: float | None = None
+    statistic: Call | None = None
+    rule: Rule | None = None
+    scales: list[str] = Field(default=["laptop", "workstation", "paper"], description="scales at which a verdict means something")
+    absent: str = Field(default="", description="why the effect is likely missing, if it is")
+    untested: str = Field(default="", description="why no scale here tests it")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Claim":
+        if (self.statistic is None) != (self.rule is None):
+            raise ValueError("statistic and rule go together")
+        if self.statistic is None and not self.untested:
+            raise ValueError("a claim without statistic needs `untested`, the reason")
+        if self.statistic is not None and not self.absent:
+            raise ValueError("a tested claim needs `absent`, why the effect is likely missing if it is")
+        if self.rule and self.paper is not None and (self.paper < self.rule.against) != (self.rule.side == "below"):
+            raise ValueError(f"the paper's value {self.paper:g} is not {self.rule.side} {self.rule.against:g}, as the rule says")
+        return self
+
+
+def load_claims(path: Path) -> list[Claim]:
+    """The ledger's entries. Raises ValueError that names the file, the entry and the key; an entry without definition or unit is refused."""
+    rows = yaml.safe_load(path.read_text())
+    try:
+        claims = TypeAdapter(list[Claim]).validate_python(rows)
+    except ValidationError as e:
+        lines = []
+        for err in e.errors():
+            at = err["loc"][0] if err["loc"] else None
+            name = rows[at].get("id", f"entry {at}") if isinstance(at, int) and isinstance(rows[at], dict) else "file"
+            key = ".".join(str(k) for k in err["loc"][1:])
+            lines.append(f"{path}: claim {name}: {key + ': ' if key else ''}{err['msg'].removeprefix('Value error, ')}")
+        raise ValueError("\n".join(lines)) from None
+    ids = [c.id for c in claims]
+    twice = sorted({i for i in ids if ids.count(i) > 1})
+    if twice:
+        raise ValueError(f"{path}: claim {', '.join(twice)} stands twice")
+    return claims
+
+
+def judge(claim: Claim, evidence: Evidence, scale: str) -> dict[str, Any]:
+    """The ledger row of a claim (COLUMNS). Numbers are None where nothing was measured."""
+    estimate, note = None, claim.untested
+    if claim.statistic is not None:
+        try:
+            estimate = MEASURES[claim.statistic.name](evidence, **claim.statistic.args)
+        except NotAvailable as e:
+            note = str(e)
+    tested = scale in claim.scales
+    decision = verdict(estimate, claim.rule, tested)
+    if estimate is not None and not tested:
+        note = f"scale {scale} only proves that the pipeline runs; no verdict is drawn from it"
+    elif decision in VERDICTS[1:3]:
+        note = claim.absent
+    numbers = {"ours": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n} if estimate else dict.fromkeys(("ours", "low", "high", "n"))
+    row = {
+        "id": claim.id,
+        "claim": claim.text,
+        "where": claim.where,
+        "definition": claim.definition,
+        "unit": claim.unit,
+        "source": claim.source,
+        "paper": claim.paper,
+    }
+    return {**row, **numbers, "scale": scale, "rule": claim.rule.text() if claim.rule else "", "verdict": decision, "note": note}
