@@ -44,12 +44,11 @@ def rounds(above: Parents, counts: Callable[[str, str], bool]) -> dict[str, int]
 
 
 def first_to_remake(outputs: Iterable[str], receipts: Receipts) -> list[str]:
-    """Of the jobs behind these outputs (artefacts, ids, receipts), the receipts of those that stand below none of the others.
+    """Of these outputs (artefacts, ids, receipts), those whose job stands below none of the others' jobs.
 
     Outputs that no receipt names are left for later; empty when there is no other.
     """
-    maker = {artefact: key for key, r in receipts.items() for artefact in r["outputs"]}
-    named = (maker.get(o.removesuffix(".id"), o) for o in outputs)
-    jobs = {key for key in named if key in receipts}
-    upstream = ancestors(parents(receipts))
-    return sorted(j for j in jobs if not jobs & upstream[j])
+    maker = {artefact: key for key, r in receipts.items() for artefact in r["outputs"]} | {key: key for key in receipts}
+    job = {o: maker[plain] for o in outputs if (plain := o.removesuffix(".id")) in maker}
+    jobs, upstream = set(job.values()), ancestors(parents(receipts))
+    return sorted(o for o, j in job.items() if not jobs & upstream[j])
