@@ -115,6 +115,16 @@ def level(ev: Evidence, model: str, metric: str, part: str = "seen") -> Estimate
 
 
 @measure
+def best_covered(ev: Evidence, model: str, metric: str, tasks: int = 2) -> Estimate:
+    """metric on the seen tasks with the most training frames."""
+    rows = ev.rows(model, "seen")
+    frames = {str(t): int(n) for t, n in zip(rows["task"], rows["frames_train"], strict=True)}
+    first = sorted(frames, key=lambda t: (-frames[t], t))[:tasks]
+    keep = np.isin(rows["task"].astype(str), first)
+    return single({c: v[keep] for c, v in rows.items()}, st.metric(metric), ev.boot)
+
+
+@measure
 def gap(ev: Evidence, model: str, metric: str, first: str = "seen", second: str = "unseen") -> Estimate:
     """metric on the first part minus metric on the second."""
     return unpaired(ev.rows(model, first), ev.rows(model, second), st.metric(metric), ev.boot)
@@ -130,12 +140,6 @@ def change(ev: Evidence, model: str, reference: str, metric: str, part: str = "s
 def task_correlation(ev: Evidence, model: str, x: str, metric: str, part: str = "seen") -> Estimate:
     """Spearman's rho over tasks between the task mean of x and the task's metric; the interval resamples tasks and sequences."""
     return single(ev.rows(model, part), st.over_tasks(x, metric), ev.boot)
-
-
-@measure
-def mpc_level(ev: Evidence, model: str) -> Estimate:
-    """Mean closed-loop score, in [0, 1]."""
-    return single(ev.episodes(model), st.metric("score"), ev.boot)
 
 
 @measure
