@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from helpers import score_tables
 
+from helpers import score_tables
 from veridream import spec
 from veridream.io.tables import write_parquet
 

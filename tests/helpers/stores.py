@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from helpers.counter_env import counter_frame
 
+from helpers.counter_env import counter_frame
 from veridream.io.episode_store import Episode, EpisodeWriter, attrs_for, episode_seed
 from veridream.params.tasks import task as task_of
 

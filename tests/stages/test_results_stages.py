@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from helpers import results_folder, score_tables
 from helpers.results_folder import ROOT, STATS, TASKS, run
 from helpers.stores import make_store, store_path
-
 from veridream.io.tables import write_parquet
 from veridream.results.verdicts import COLUMNS
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers.stores import make_store, store_path
 
 import plan_mpc
+from helpers.stores import make_store, store_path
 from veridream import spec
 from veridream.data.index import build_index, save_index
 from veridream.envs.registry import make

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers.stores import make_store, store_path
 
+from helpers.stores import make_store, store_path
 from veridream.data.index import build_index, save_index
 from veridream.data.latents import LatentCache
 from veridream.io.episode_store import open_store

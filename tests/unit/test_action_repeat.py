@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from helpers.counter_env import CounterEnv
 
+from helpers.counter_env import CounterEnv
 from veridream.envs.base import AgentEnv, Env, RawEnv, RawStep, repeat_action
 from veridream.params.tasks import task
 

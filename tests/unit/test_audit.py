@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from helpers.chain import CURIOUS, STORES, whole_paper
 
+from helpers.chain import CURIOUS, STORES, whole_paper
 from veridream.provenance.audit import NotAnArtefact, Records, as_json, as_text, audit
 from veridream.provenance.jobs import NoSuchJob
 from veridream.provenance.restore import sound_receipts

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from helpers import score_tables
 
+from helpers import score_tables
 from veridream import spec
 from veridream.results.claims import judge, load_claims
 from veridream.results.columns import by_model

@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from helpers.counter_env import CounterEnv, decode
 
+from helpers.counter_env import CounterEnv, decode
 from veridream.data.collection import collect, record_episode
 from veridream.envs.base import AgentEnv
 from veridream.io.episode_store import episode_seed, open_store

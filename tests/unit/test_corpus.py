@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+
 from helpers.counter_env import decode
 from helpers.stores import make_store, store_path
-
 from veridream.data.corpus import Corpus, action_mask
 from veridream.data.index import build_index
 from veridream.data.windows import WindowIndex, Windows

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from helpers.counter_env import CounterEnv, decode
 
+from helpers.counter_env import CounterEnv, decode
 from veridream.curiosity.collection import collect_curiosity
 from veridream.envs.base import AgentEnv
 from veridream.io.episode_store import open_store

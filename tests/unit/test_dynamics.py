@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from helpers.networks import ARCH, make_batch, make_dynamics
 
+from helpers.networks import ARCH, make_batch, make_dynamics
 from veridream.nn.dynamics import Dynamics
 from veridream.nn.flow import shortcut_loss
 

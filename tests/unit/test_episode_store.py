@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.counter_env import decode
-from helpers.stores import make_episode, make_store, store_path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from helpers.counter_env import decode
+from helpers.stores import make_episode, make_store, store_path
 from veridream.io import store_manifest
 from veridream.io.episode_store import EpisodeWriter, StoreError, attrs_for, episode_digest, episode_seed, open_store, store_id
 from veridream.io.store_validation import validate_store

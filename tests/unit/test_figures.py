@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import score_tables
 from lxml import etree
 from PIL import Image
 
+from helpers import score_tables
 from veridream import spec
 from veridream.figures import calibration, clips, coverage_maps, frame_counts, strips, traces
 from veridream.figures.clip_file import Clip, load_clips

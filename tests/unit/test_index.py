@@ -3,8 +3,8 @@ import dataclasses
 import json
 
 import pytest
-from helpers.stores import make_store, store_path
 
+from helpers.stores import make_store, store_path
 from veridream.data.index import build_index, check_verdicts, frame_counts, load_index, save_index, split_of, write_counts
 from veridream.io.store_manifest import StoreError
 from veridream.io.tables import write_parquet

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from helpers.stores import make_store, store_path
 
+from helpers.stores import make_store, store_path
 from veridream.data.corpus import Corpus
 from veridream.data.latents import LatentCache, encode_stores, file_name
 from veridream.data.windows import Windows

@@ -4,8 +4,8 @@ import json
 
 import pytest
 import yaml
-from helpers.chain import CURIOUS, STORES, whole_paper
 
+from helpers.chain import CURIOUS, STORES, whole_paper
 from veridream.provenance.audit import Records
 from veridream.provenance.graph import first_to_remake
 from veridream.provenance.jobs import NoSuchJob

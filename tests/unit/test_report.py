@@ -4,9 +4,9 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from helpers import score_tables
 from lxml import html
 
+from helpers import score_tables
 from veridream.figures import frame_counts
 from veridream.figures.report import Report, render
 from veridream.figures.report_facts import machine, versions

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from helpers.networks import make_batch, make_dynamics
 
+from helpers.networks import make_batch, make_dynamics
 from veridream.nn.dynamics import Dynamics
 from veridream.nn.sampler import context_signal, euler, predict_next, rollout
 

@@ -7,8 +7,8 @@ import sys
 import time
 
 import pytest
-from helpers.project import HARNESS, copy_project
 
+from helpers.project import HARNESS, copy_project
 from veridream.provenance.receipts import load_receipts, read_receipt
 
 STAGE = '''"""A stage for tests."""

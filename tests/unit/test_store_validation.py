@@ -6,8 +6,8 @@ import shutil
 import numpy as np
 import pytest
 import zarr
-from helpers.stores import make_store, store_path
 
+from helpers.stores import make_store, store_path
 from veridream.io import store_manifest
 from veridream.io.store_validation import validate_store
 

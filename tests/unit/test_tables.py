@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers import score_tables
 
+from helpers import score_tables
 from veridream import spec
 from veridream.results import evidence as measures
 from veridream.results import statistics as st

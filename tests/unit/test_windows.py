@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from helpers.counter_env import decode
-from helpers.stores import make_store, store_path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.counter_env import decode
+from helpers.stores import make_store, store_path
 from veridream.data.corpus import Corpus
 from veridream.data.index import build_index
 from veridream.data.sampling import task_weights

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.project import copy_finished
 
+from helpers.project import copy_finished
 from veridream.provenance.digest import ROOT
 
 DOCS = ("README.md", "ARCHITECTURE.md")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from helpers.project import copy_finished, replace, run
 
+from helpers.project import copy_finished, replace, run
 from veridream import spec
 from veridream.provenance.digest import code_modules
 from veridream.provenance.jobs import RECEIPT_NAMES
