@@ -15,21 +15,8 @@ include: "workflow/rules/evaluation.smk"
 include: "workflow/rules/results.smk"
 
 
-# Every artefact is a target: Snakemake ignores a deleted intermediate that no target needs.
+# Every output of every job is a target, receipts and ids included: Snakemake ignores a deleted file that no target needs.
 rule all:
     default_target: True
     input:
-        STORES,
-        VERDICTS,
-        INDEX,
-        TEST_INDEX,
-        f"{R}/latents/base",
-        expand(f"{R}/tokenizer/{{model}}", model=spec.MODELS),
-        expand(f"{R}/dynamics/{{model}}", model=spec.MODELS),
-        expand(f"{R}/scores/{{model}}.parquet", model=spec.MODELS),
-        expand(f"{R}/mpc/{{model}}.parquet", model=MPC_MODELS),
-        expand(f"{R}/tables/{{table}}.csv", table=TABLES),
-        expand(f"{R}/figures/{{figure}}.svg", figure=FIGURES),
-        expand(f"{R}/clips/{{model}}", model=CLIP_MODELS),
-        f"{R}/claims/claims.csv",
-        f"{R}/report/index.html",
+        [path for rule, jobs in JOBS.items() for wildcards in jobs for path in outputs(rule, wildcards)],

@@ -12,12 +12,11 @@ import sys
 import types
 
 from veridream.params.load import ParamsError
-from veridream.provenance.audit import Records
 from veridream.provenance.digest import ROOT
 from veridream.provenance.graph import first_to_remake
 from veridream.provenance.ledger import refresh_plan
 from veridream.provenance.lock import Locked
-from veridream.provenance.workflow import DERIVED, WorkflowFailed, clear_stale_locks, command, environment, planned, scale_lock
+from veridream.provenance.workflow import DERIVED, WorkflowFailed, clear_stale_locks, command, environment, known_jobs, planned, scale_lock
 
 
 class Runner:
@@ -61,7 +60,9 @@ def build(scale: str, profile: str, runner: Runner) -> int:
     while now := planned(scale):
         own = [path for path, why in now.items() if why != DERIVED]
         standing = now != before and any((ROOT / path).exists() for path in now)
-        first = first_to_remake(own, Records(scale).receipts) if standing else []
+        first = first_to_remake(own, known_jobs(scale)) if standing else []
+        if first:
+            print(f"out of date: {len(now)} files; first {len(first)} of them, then what still differs", file=sys.stderr)
         code = runner(command(scale, profile, ["--", *first] if first else []))
         if code or not first:
             return code

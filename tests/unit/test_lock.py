@@ -9,7 +9,7 @@ import pytest
 
 from veridream.provenance.digest import ROOT
 from veridream.provenance.lock import Locked, hold_lock
-from veridream.provenance.workflow import QUIET_THREADS, clear_stale_locks, command, environment
+from veridream.provenance.workflow import QUIET_THREADS, clear_stale_locks, command, environment, known_jobs
 
 HOLDER = """
 import subprocess, sys, time
@@ -104,3 +104,14 @@ def test_a_live_snakemake_of_this_folder_keeps_its_locks(tmp_path):
     p.kill()
     p.wait()
     assert clear_stale_locks("smoke", tmp_path) == ["0.output.lock"]
+
+
+def test_known_jobs_outlive_their_receipts(tmp_path):
+    folder = tmp_path / "results/smoke/receipts/score_rollouts"
+    folder.mkdir(parents=True)
+    (folder / "base.run.json").write_text('{"inputs": ["a"], "outputs": ["b"], "host": "h"}')
+    assert known_jobs("smoke", tmp_path) == {"results/smoke/receipts/score_rollouts/base.json": {"inputs": ["a"], "outputs": ["b"]}}
+    (folder / "base.json").write_text('{"inputs": {"c": {}}, "outputs": {"b": {}}}')
+    (folder / "other.json").write_text("{")
+    assert known_jobs("smoke", tmp_path) == {"results/smoke/receipts/score_rollouts/base.json": {"inputs": ["c"], "outputs": ["b"]}}
+    assert known_jobs("laptop", tmp_path) == {}

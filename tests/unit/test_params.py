@@ -267,3 +267,14 @@ def test_an_unknown_task_names_the_nearest():
         task("walker-wlak")
     with pytest.raises(UnknownTask, match="known: cup-catch"):
         task("xyzzyqqq")
+
+
+def test_a_registry_row_reaches_the_jobs_of_its_task_alone(monkeypatch):
+    params = load_params("smoke")
+    before = jobs(params)
+    moved = task("mw-push").model_copy(update={"horizon": 7})
+    monkeypatch.setattr("veridream.params.slices.task", lambda t: moved if t == "mw-push" else task(t))
+    changed_receipts = {r for r, x in jobs(params).items() if before[r] != x}
+    per_task = {r for r in changed_receipts if split_receipt(r)[1] in ("collect_episodes", "validate_store", "collect_curiosity")}
+    assert per_task and all("/mw-push/" in r for r in per_task)
+    assert {split_receipt(r)[1] for r in changed_receipts - per_task} == {"score_rollouts", "plot_figure"}

@@ -81,6 +81,7 @@ def test_outputs_ids_and_receipt_are_published(project):
     assert set(receipt["outputs"]) == {"r/cake", "r/crumbs.txt"}
     assert "src/veridream/provenance/stage.py" in receipt["modules"]
     run = json.loads((project / "r/receipts/make_cake/one.run.json").read_text())
+    assert run["inputs"] == ["flour.txt"] and run["outputs"] == ["r/cake", "r/crumbs.txt"]
     assert run["oven"] == "gas" and run["peak_mb"] > 0 and run["seconds"] >= 0
 
 

@@ -84,3 +84,29 @@ def targeted_stores(model):
 def parent_model(model):
     """What a finetune starts from: the arms from the base, the targeted ones from the coverage-aware model."""
     return spec.BASE if model in spec.ARMS else spec.COVERAGE_AWARE
+
+
+# rule -> the wildcards of each of its jobs; the rules' own output patterns say the rest
+ALL_STORES = [{k: s[k] for k in ("role", "task", "behaviour", "seed")} for s in stores(PARAMS) + curiosity_stores(PARAMS)]
+JOBS = {
+    "collect_episodes": [s for s in ALL_STORES if s["behaviour"] != "curiosity"],
+    "collect_curiosity": [s for s in ALL_STORES if s["behaviour"] == "curiosity"],
+    "validate_store": ALL_STORES,
+    "index_episodes": [{"part": part} for part in INDEXED],
+    "train_tokenizer": [{}],
+    "encode_latents": [{}],
+    "train_dynamics": [{}],
+    "finetune_world_model": [{"model": m} for m in (*spec.ARMS, *spec.TARGETED)],
+    "score_rollouts": [{"model": m} for m in spec.MODELS],
+    "plan_mpc": [{"model": m} for m in MPC_MODELS],
+    "tabulate_results": [{"table": t} for t in TABLES],
+    "plot_figure": [{"figure": f} for f in FIGURES],
+    "render_clips": [{"model": m} for m in CLIP_MODELS],
+    "compare_to_paper": [{}],
+    "render_report": [{}],
+}
+
+
+def outputs(rule, wildcards):
+    """What one job writes."""
+    return [str(pattern).format(**wildcards) for pattern in getattr(rules, rule).output]

@@ -58,9 +58,9 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
             )
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
             cem = {"expert": p["collect"]["expert"]} if task(row["task"]).expert == "cem" and row["behaviour"] in ("expert", "transformed", "noise") else {}
-            return {**row, "render": p["render"], **keep, **cem}
+            return {**row, "registry": _registry([row["task"]]), "render": p["render"], **keep, **cem}
         case "validate_store":
-            return {}
+            return {"registry": _registry([wildcards["task"]])}
         case "index_episodes":  # of the corpus: seen tasks and the split; of the test stores: unseen tasks
             corpus = wildcards["part"] == "corpus"
             return {"split": p["split"], "seen": p["tasks"]["seen"] if corpus else [], "unseen": [] if corpus else p["tasks"]["unseen"]}
@@ -75,23 +75,33 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
         case "finetune_world_model":
             return {**_finetune(p, wildcards["model"]), **{k: {"train": v["train"]} for k, v in tokenizer_and_dynamics.items()}}
         case "score_rollouts":
-            return {"model": wildcards["model"], "score": p["score"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+            both = {"seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+            return {"model": wildcards["model"], "score": p["score"], **both, "registry": _registry([*params.tasks.seen, *params.tasks.unseen])}
         case "collect_curiosity":
             row = next(s for s in curiosity_stores(params) if s["task"] == wildcards["task"])
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
-            return {**row, "render": p["render"], **keep, "curiosity": p["curiosity"]}
+            return {**row, "registry": _registry([row["task"]]), "render": p["render"], **keep, "curiosity": p["curiosity"]}
         case "plan_mpc":
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
-            return {"model": wildcards["model"], "tasks": p["tasks"]["unseen"], "render": p["render"], **keep, "mpc": p["mpc"]}
+            tasks = {"tasks": p["tasks"]["unseen"], "registry": _registry(params.tasks.unseen)}
+            return {"model": wildcards["model"], **tasks, "render": p["render"], **keep, "mpc": p["mpc"]}
         case "tabulate_results":
             return {"table": wildcards["table"], "stats": p["stats"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
         case "plot_figure":
-            return {"figure": wildcards["figure"], "stats": p["stats"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+            maps = {"density": params.tasks.seen, "policy_coverage": params.tasks.unseen}.get(wildcards["figure"], [])
+            both = {"seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+            return {"figure": wildcards["figure"], "stats": p["stats"], **both, "registry": _registry(maps)}
         case "compare_to_paper":
-            return {"scale": wildcards["scale"], "stats": p["stats"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+            both = {"seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+            return {"scale": wildcards["scale"], "stats": p["stats"], **both, "registry": _registry(params.tasks.unseen)}
         case "render_clips":
             return {}
     raise KeyError(f"no params slice is defined for stage {stage!r}")
+
+
+def _registry(tasks: list[str]) -> list[dict[str, Any]]:
+    """The tasks' rows of params/tasks.yaml: a job that reads the registry runs again when its rows change, and only then."""
+    return [task(t).model_dump(mode="json") for t in tasks]
 
 
 def _finetune(p: dict[str, Any], model: str) -> dict[str, Any]:

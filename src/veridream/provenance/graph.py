@@ -46,7 +46,7 @@ def rounds(above: Parents, counts: Callable[[str, str], bool]) -> dict[str, int]
 def first_to_remake(outputs: Iterable[str], receipts: Receipts) -> list[str]:
     """Of these outputs (artefacts, ids, receipts), those whose job stands below none of the others' jobs.
 
-    Outputs that no receipt names are left for later; empty when there is no other.
+    Outputs that no known job makes are left for later; empty when there is no other.
     """
     maker = {artefact: key for key, r in receipts.items() for artefact in r["outputs"]} | {key: key for key in receipts}
     job = {o: maker[plain] for o in outputs if (plain := o.removesuffix(".id")) in maker}

@@ -107,7 +107,8 @@ def stage(name: str, *, inputs: Sequence[str] = (), outputs: Sequence[str], work
             yield job
             facts = {"stage": name, "params": a.params, "code": now, "modules": modules, "environment": environment, "inputs": ids_in}
             _publish(job, Path(a.receipt), facts)
-            write_json(run_path(a.receipt), _run_facts(started) | job.facts)
+            paths = {"inputs": sorted(ids_in), "outputs": sorted(p.as_posix() for p in final.values())}
+            write_json(run_path(a.receipt), {**paths, **_run_facts(started), **job.facts})
     except (StageError, Locked) as e:
         sys.exit(f"{name}: {e}")
     except (ValueError, OSError) as e:

@@ -69,6 +69,22 @@ def summary(scale: str, root: Path = ROOT) -> dict[str, str | None]:
     return {path: None if plan == "no update" else DERIVED if status == "ok" else status for path, *_, status, plan in rows}
 
 
+def known_jobs(scale: str, root: Path = ROOT) -> dict[str, dict[str, list[str]]]:
+    """{receipt: {inputs, outputs}} of every job that ever finished here, by its receipt or, where Snakemake has removed that, its run file.
+
+    (A run file is no output of a rule, so it outlives the start of a rerun.) A file that cannot be read counts as not there.
+    """
+    out: dict[str, dict[str, list[str]]] = {}
+    for path in sorted((root / "results" / scale / "receipts").rglob("[!.]*.json"), key=lambda p: not p.name.endswith(".run.json")):
+        key = path.relative_to(root).as_posix().removesuffix(".run.json").removesuffix(".json") + ".json"
+        try:
+            whole = json.loads(path.read_text())
+            out[key] = {"inputs": list(whole["inputs"]), "outputs": list(whole["outputs"])}
+        except (ValueError, KeyError, TypeError):
+            continue
+    return out
+
+
 def clear_stale_locks(scale: str, root: Path = ROOT) -> list[str]:
     """Removes the locks a killed Snakemake left on results/<scale>; returns their names. Call it with the scale's lock held.
 
