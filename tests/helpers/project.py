@@ -7,7 +7,20 @@ from pathlib import Path
 
 from veridream.provenance.digest import ROOT
 
-WHOLE = ("Makefile", "README.md", "src", "params", "workflow", "requirements", "Snakefile", ".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore")
+WHOLE = (
+    "Makefile",
+    "README.md",
+    ".doctor.json",
+    "src",
+    "params",
+    "workflow",
+    "requirements",
+    "Snakefile",
+    ".dvc/config",
+    ".dvc/.gitignore",
+    ".dvcignore",
+    ".gitignore",
+)
 HARNESS = ("src/veridream/__init__.py", "src/veridream/spec.py", "src/veridream/params", "src/veridream/provenance", "params", "requirements")
 
 
