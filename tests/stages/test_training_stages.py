@@ -16,6 +16,7 @@ import torch
 from helpers.stores import make_store, store_path
 from veridream.data.index import build_index, save_index
 from veridream.data.latents import LatentCache
+from veridream.io.checkpoint import load_checkpoint
 from veridream.io.episode_store import open_store
 from veridream.provenance.digest import content_id
 from veridream.train.checkpoints import load_tokenizer, load_world_model
@@ -141,6 +142,47 @@ def test_tokenizer_killed_and_resumed(made):
 def test_dynamics_killed_and_resumed(made):
     out = killed_then_run("train_dynamics", made["root"], {"dynamics": DYNAMICS}, made["with_latents"], ("model", "metrics"), "dynamics_killed")
     assert_same(out, made["dynamics"])
+
+
+def by_two(config, **train):
+    """The same training run in two processes; an odd batch gives them unequal parts."""
+    return {**config, "train": {**config["train"], "batch": 5, **train, "workers": 2}}
+
+
+def by_one(config):
+    return {**config, "train": {**config["train"], "workers": 1}}
+
+
+def assert_close(a, b):
+    """Two runs of the same batches whose sums were taken in another order. Weights moved by up to 1e-2; a tiny gradient's sign may differ."""
+    (first, _), (second, _) = (load_checkpoint(x["model"]) for x in (a, b))
+    assert {k: v.shape for k, v in first.items()} == {k: v.shape for k, v in second.items()}
+    assert max(float((first[k] - second[k]).abs().max()) for k in first) < 1e-4
+    lines, others = ([json.loads(line) for line in x["metrics"].read_text().splitlines()] for x in (a, b))
+    for line, other in zip(lines, others, strict=True):
+        assert line.pop("run") == other.pop("run") and line == pytest.approx(other, rel=1e-4, abs=1e-6)
+
+
+def test_tokenizer_by_two_processes_is_that_of_one(made):
+    two = by_two(TOKENIZER, steps=6, loss_on="masked")
+    arguments = (made["data"], ("model", "metrics"))
+    whole = run("train_tokenizer", made["root"], {"tokenizer": two, "size": SIZE}, *arguments, "tokenizer_two")
+    assert_close(whole, run("train_tokenizer", made["root"], {"tokenizer": by_one(two), "size": SIZE}, *arguments, "tokenizer_one"))
+
+
+def test_dynamics_by_two_processes_is_that_of_one_and_survives_a_kill(made):
+    two = by_two(DYNAMICS, bootstrap_share=0.6)
+    arguments = (made["with_latents"], ("model", "metrics"))
+    whole = run("train_dynamics", made["root"], {"dynamics": two}, *arguments, "dynamics_two")
+    assert_close(whole, run("train_dynamics", made["root"], {"dynamics": by_one(two)}, *arguments, "dynamics_one"))
+    assert_same(whole, killed_then_run("train_dynamics", made["root"], {"dynamics": two}, *arguments, "dynamics_two_killed"))
+
+
+def test_what_goes_wrong_in_a_worker_is_told_by_the_stage(made):
+    args, out = command("train_tokenizer", made["root"], {"tokenizer": by_two(TOKENIZER), "size": 2 * SIZE}, made["data"], ("model", "metrics"), "t2_refused")
+    with pytest.raises(SystemExit, match=f"frames are {SIZE} pixels, render.size is {2 * SIZE}"):
+        start(args)
+    assert not any(p.exists() for p in out.values()) and not list(out["model"].parent.glob(".work.torchrun"))
 
 
 def test_finetune_killed_in_its_second_half_and_resumed(made):

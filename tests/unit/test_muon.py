@@ -1,9 +1,12 @@
 """Muon: the direction is orthogonal, in float32, and the groups are the right ones."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
 
+from veridream.nn import muon
 from veridream.nn.muon import Muon, block_matrices, build_optimisers, orthogonalise
 from veridream.nn.tokenizer import Tokenizer
 from veridream.params.model import Optimiser
@@ -20,6 +23,14 @@ def test_singular_values_come_near_one_and_vectors_stay(shape):
     assert values.min() > 0.5 and values.max() < 1.3
     u, _, vh = torch.linalg.svd(m, full_matrices=False)
     assert ((out * (u @ vh)).sum((-2, -1)) / min(shape) > 0.7).all()
+
+
+@pytest.mark.parametrize("shape", [(96, 256), (288, 96)])
+def test_long_matrices_by_composed_factors_are_as_by_plain_iterations(shape, monkeypatch):
+    m = torch.randn(2, *shape, generator=torch.Generator().manual_seed(0))
+    composed = orthogonalise(m)
+    monkeypatch.setattr(muon, "LONG", math.inf)
+    assert torch.allclose(composed.double(), orthogonalise(m.double()), atol=1e-5)
 
 
 def test_first_step_in_closed_form():

@@ -15,7 +15,7 @@ rule train_tokenizer:
         f"{R}/logs/train_tokenizer/base.log",
     benchmark:
         f"{R}/benchmarks/train_tokenizer/base.tsv"
-    threads: PARAMS.tokenizer.train.threads
+    threads: PARAMS.tokenizer.train.workers * PARAMS.tokenizer.train.threads
     resources:
         mem_mb=4000,
         runtime=1440,
@@ -75,7 +75,7 @@ rule train_dynamics:
         f"{R}/logs/train_dynamics/base.log",
     benchmark:
         f"{R}/benchmarks/train_dynamics/base.tsv"
-    threads: PARAMS.dynamics.train.threads
+    threads: PARAMS.dynamics.train.workers * PARAMS.dynamics.train.threads
     resources:
         mem_mb=4000,
         runtime=1440,

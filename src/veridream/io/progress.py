@@ -47,7 +47,7 @@ class Progress:
         self._start, self._stream, self._clock = start, stream or sys.stderr, clock
         self._values: dict[str, Any] = {}
         self._began = self._said = clock()
-        self._said_at = -1  # units at the last line
+        self._said_at = start  # units at the last line
         self._bar: Any = None
 
     def __enter__(self) -> "Progress":

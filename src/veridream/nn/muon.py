@@ -17,18 +17,39 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 ITERATIONS = 5
 MOMENTUM = 0.95
 EPS = 1e-7
+LONG = 1.5  # columns over rows from which multiplying up the factors costs fewer products
 
 
 def orthogonalise(m: Tensor) -> Tensor:
-    """[...,R,C] -> a matrix with the same singular vectors and singular values near 1 (0.7 to 1.2)."""
+    """[...,R,C] -> a matrix with the same singular vectors and singular values near 1 (0.7 to 1.2).
+
+    Each iteration is x <- (a + b g + c g^2) x with g = x x^T. The factors of all iterations are polynomials of the first g and commute, so for
+    long matrices they are multiplied up as small squares and x itself is touched twice only.
+    """
     a, b, c = COEFFICIENTS
     tall = m.shape[-2] > m.shape[-1]
     x = m.transpose(-1, -2) if tall else m
     x = x / (x.flatten(-2).norm(dim=-1)[..., None, None] + EPS)
-    for _ in range(ITERATIONS):
-        gram = x @ x.transpose(-1, -2)
-        x = a * x + (b * gram + c * gram @ gram) @ x
+    if x.shape[-1] > LONG * x.shape[-2]:
+        x = _composed_factor(x @ x.transpose(-1, -2)) @ x
+    else:
+        for _ in range(ITERATIONS):
+            gram = x @ x.transpose(-1, -2)
+            x = a * x + (b * gram + c * gram @ gram) @ x
     return x.transpose(-1, -2) if tall else x
+
+
+def _composed_factor(gram: Tensor) -> Tensor:
+    """The product of all iterations' factors, from the first gram matrix [...,R,R]."""
+    a, b, c = COEFFICIENTS
+    whole = torch.eye(gram.shape[-1], dtype=gram.dtype)
+    for i in range(ITERATIONS):
+        factor = b * gram + c * gram @ gram
+        factor.diagonal(dim1=-2, dim2=-1).add_(a)
+        whole = factor @ whole if i else factor
+        if i < ITERATIONS - 1:
+            gram = factor @ gram @ factor
+    return whole
 
 
 class Muon(torch.optim.Optimizer):

@@ -121,7 +121,8 @@ class TokenizerTrain(Strict):
     sampling: Literal["frames", "sqrt", "uniform"] = Field(default="frames", description="task weights: by frames (paper's base), their square root, uniform")
     seed: Count = Field(default=0, description="initialisation and batch sampling")
     checkpoint_every: Positive = Field(default=2000, description="steps between checkpoints in work/")
-    threads: Positive = Field(default=2, description="CPU threads; part of the lineage, since sums depend on it")
+    workers: Positive = Field(default=1, description="processes that share each batch (data parallel); part of the lineage, since sums depend on it")
+    threads: Positive = Field(default=2, description="CPU threads of each worker; part of the lineage")
     optimiser: Optimiser = Optimiser()
 
 
@@ -157,7 +158,8 @@ class DynamicsTrain(Strict):
     sampling: Literal["frames", "sqrt", "uniform"] = Field(default="frames", description="task weights, as for the tokenizer")
     seed: Count = Field(default=0, description="initialisation and batch sampling")
     checkpoint_every: Positive = Field(default=2000, description="steps between checkpoints in work/")
-    threads: Positive = Field(default=2, description="CPU threads; part of the lineage")
+    workers: Positive = Field(default=1, description="processes that share each batch, as for the tokenizer")
+    threads: Positive = Field(default=2, description="CPU threads of each worker; part of the lineage")
     optimiser: Optimiser = Optimiser()
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,6 +15,7 @@ from veridream.nn.flow import draw_indices, shortcut_loss
 from veridream.nn.reward import reward_loss
 from veridream.params.model import DynamicsTrain
 from veridream.train.engine import StepLoss
+from veridream.train.parallel import part
 from veridream.train.seeding import derive, generator
 
 
@@ -24,7 +26,7 @@ def self_rows(step: int, first: int, batch: int, share: float) -> int:
 
 @dataclass
 class DynamicsLoss:
-    """Step -> losses. A pure function of (seed, step) and the model's weights."""
+    """Step -> this process's part of the losses. A pure function of (seed, step) and the model's weights."""
 
     dynamics: Dynamics
     latents: LatentCache
@@ -38,21 +40,27 @@ class DynamicsLoss:
 
     def __call__(self, step: int) -> StepLoss:
         ids = sample_windows(self.windows, self.weights, self.train.batch, derive(self.stream, self.seed), step)
-        batch, t = self.windows.take(ids), self.windows.T
+        whole, t = self.windows.take(ids), self.windows.T
+        n_all_self = self_rows(step, self.bootstrap_from, len(ids), self.train.bootstrap_share)
+        n_all = len(ids) - n_all_self
+        rng = generator(f"{self.stream} noise", self.seed, step)
+        noise = torch.randn((len(ids), t, *self.latents.shape), generator=rng)
+        signal, size = draw_indices(len(ids), t, n_all_self, self.dynamics.k_max, rng)
+
+        rows = np.concatenate([part().rows(n_all), n_all + part().rows(n_all_self)])  # self-consistency rows stay last
+        batch, n_self = self.windows.take(ids[rows]), len(part().rows(n_all_self))
         z = torch.from_numpy(self.latents.windows(batch, t))
         action, mask = torch.from_numpy(self.corpus.actions(batch, t)), torch.from_numpy(self.corpus.mask(batch))
-        rng = generator(f"{self.stream} noise", self.seed, step)
-        noise = torch.randn(z.shape, generator=rng)
-        n_self = self_rows(step, self.bootstrap_from, len(z), self.train.bootstrap_share)
-        signal, size = draw_indices(len(z), t, n_self, self.dynamics.k_max, rng)
 
-        def predict(z_noisy: Tensor, signal_BT: Tensor, step_BT: Tensor, rows: slice) -> DynamicsOut:
-            out: DynamicsOut = self.dynamics(z_noisy, signal_BT, step_BT, action[rows], mask[rows])
+        def predict(z_noisy: Tensor, signal_BT: Tensor, step_BT: Tensor, which: slice) -> DynamicsOut:
+            out: DynamicsOut = self.dynamics(z_noisy, signal_BT, step_BT, action[which], mask[which])
             return out
 
-        flow = shortcut_loss(predict, z, noise, signal, size, n_self, self.dynamics.k_max)
+        flow = shortcut_loss(predict, z, noise[rows], signal[rows], size[rows], n_self, self.dynamics.k_max)
         assert isinstance(flow.out, DynamicsOut)
-        valid = torch.from_numpy(self.corpus.reward_mask(batch, t)) > 0
-        reward = reward_loss(flow.out.reward_logits_BTR, torch.from_numpy(self.corpus.rewards(batch, t)), valid)
-        metrics = {"flow_empirical": float(flow.empirical.detach()), "flow_self": float(flow.self_consistency.detach())}
-        return StepLoss({"flow": flow.total, "reward": reward}, window_keys(batch), {"reward": self.train.reward_weight}, metrics)
+        all_valid = torch.from_numpy(self.corpus.reward_mask(whole, t)) > 0
+        reward = reward_loss(flow.out.reward_logits_BTR, torch.from_numpy(self.corpus.rewards(batch, t)), all_valid[rows])
+        own, own_empirical, own_self = len(rows) / len(ids), (len(rows) - n_self) / n_all, n_self / max(1, n_all_self)
+        own_valid = float(all_valid[rows].sum() / all_valid.sum().clamp(min=1))
+        metrics = {"flow_empirical": own_empirical * float(flow.empirical.detach()), "flow_self": own_self * float(flow.self_consistency.detach())}
+        return StepLoss({"flow": own * flow.total, "reward": own_valid * reward}, window_keys(batch), {"reward": self.train.reward_weight}, metrics)

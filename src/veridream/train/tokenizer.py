@@ -14,6 +14,7 @@ from veridream.metrics.foreground import THRESHOLD
 from veridream.nn.tokenizer import Tokenizer, patchify
 from veridream.params.model import TokenizerTrain
 from veridream.train.engine import StepLoss
+from veridream.train.parallel import part
 from veridream.train.seeding import derive, generator
 
 
@@ -44,7 +45,7 @@ def reconstruction_loss(prediction: Tensor, frames: Tensor, weight: Tensor, mask
 
 @dataclass
 class TokenizerLoss:
-    """Step -> loss. A pure function of (seed, step) and the model's weights."""
+    """Step -> this process's part of the loss. A pure function of (seed, step) and the model's weights."""
 
     tokenizer: Tokenizer
     corpus: Corpus
@@ -57,17 +58,23 @@ class TokenizerLoss:
 
     def __call__(self, step: int) -> StepLoss:
         ids = sample_windows(self.windows, self.weights, self.train.batch, derive(self.stream, self.seed), step)
-        batch = self.windows.take(ids)
+        rows = part().rows(len(ids))
+        batch = self.windows.take(ids[rows])
         frames = torch.from_numpy(self.corpus.frames(batch, self.windows.T)).float() / 255.0
         median = torch.from_numpy(np.stack([self.medians[t] for t in batch.task])).float() / 255.0
-        masked = self._mask(step, len(frames))
+        all_masked = self._mask(step, len(ids))
+        masked = None if all_masked is None else all_masked[rows]
         prediction = self.tokenizer(frames, masked)
         weight = pixel_weights(frames, median, self.train.foreground_weight)
-        scored = masked if self.train.loss_on == "masked" else None  # an unmasked step is scored on all pixels
-        loss = reconstruction_loss(prediction, frames, weight, scored, self.tokenizer.arch.patch)
+        own = len(rows) / len(ids)  # of the batch's pixels
+        if masked is None or all_masked is None or self.train.loss_on == "all":  # an unmasked step is scored on all pixels
+            loss = own * reconstruction_loss(prediction, frames, weight, None, self.tokenizer.arch.patch)
+        else:
+            own_hidden = float(masked.sum() / all_masked.sum().clamp(min=1))
+            loss = own_hidden * reconstruction_loss(prediction, frames, weight, masked, self.tokenizer.arch.patch)
         plain = float((prediction.detach() - frames).square().mean())
         share = 0.0 if masked is None else float(masked.float().mean())
-        return StepLoss({"reconstruction": loss}, window_keys(batch), metrics={"mse": plain, "masked": share})
+        return StepLoss({"reconstruction": loss}, window_keys(batch), metrics={"mse": own * plain, "masked": own * share})
 
     def _mask(self, step: int, batch: int) -> Tensor | None:
         if self.train.mask_max == 0 or step % self.train.mask_every:
