@@ -114,6 +114,7 @@ rule finetune_world_model:
         R + "/benchmarks/finetune_world_model/{model}.tsv"
     wildcard_constraints:
         model="|".join((*spec.ARMS, *spec.TARGETED)),
+    priority: 1
     threads: PARAMS.finetune.threads
     resources:
         mem_mb=4000,
