@@ -97,7 +97,7 @@ rule collect_curiosity:
         R + "/logs/collect_curiosity/{task}-s{seed}.log",
     benchmark:
         R + "/benchmarks/collect_curiosity/{task}-s{seed}.tsv"
-    priority: 1  # three finetunes wait for it
+    priority: 2  # three finetunes wait for it
     threads: PARAMS.curiosity.threads
     resources:
         mem_mb=3000,

@@ -114,7 +114,7 @@ rule finetune_world_model:
         R + "/benchmarks/finetune_world_model/{model}.tsv"
     wildcard_constraints:
         model="|".join((*spec.ARMS, *spec.TARGETED)),
-    priority: 1
+    priority: 1  # scoring and planning are small and fill the gaps at the end
     threads: PARAMS.finetune.threads
     resources:
         mem_mb=4000,
