@@ -1,12 +1,16 @@
 """What the whole session shares: one finished smoke run of the real workflow, made on first use."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from helpers.project import copy_project, run
+
+# Started in the background by a shell, this process ignores Ctrl-C, and so would every child that a test interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def git(project: Path, *words: str) -> str:
