@@ -11,7 +11,7 @@ from veridream.envs.registry import make
 from veridream.hallucination.predictors import round_trip_residual
 from veridream.params.model import Curiosity
 from veridream.planning.mpc import LivePlanner
-from veridream.provenance.digest import code_digest
+from veridream.provenance.digest import code_digest, job_domains
 from veridream.provenance.receipts import recorded_id
 from veridream.provenance.stage import Job, stage
 from veridream.train.checkpoints import load_world_model
@@ -29,7 +29,8 @@ def main(job: Job) -> None:
         return LivePlanner(env, tokenizer, settings.cem, objective, rng).act
 
     assert job.work is not None
-    key = {"params": p, "models": [recorded_id(job.input(i)) for i in ("tokenizer", "dynamics")], "code": code_digest("src/collect_curiosity.py")}
+    code = code_digest("src/collect_curiosity.py", domains=job_domains(p))
+    key = {"params": p, "models": [recorded_id(job.input(i)) for i in ("tokenizer", "dynamics")], "code": code}
     try:
         counts = collect_curiosity(env, job.out["store"], p, policy, job.work, key)
     finally:

@@ -11,6 +11,20 @@ Row convention ("led to"): row t of an episode holds observation t and the actio
 FORMAT_VERSION = "1"  # of the episode store; readers refuse any other
 ACTION_DIM = 16  # every action is zero-padded to this; dimensions beyond the task's own are masked
 
+# Each domain's simulators stand in one module, imported when a task of the domain is made. A job's code is that of its own domains alone.
+DOMAIN_MODULES = {
+    "dmcontrol": "veridream.envs.dmcontrol",
+    "dmcontrol-ext": "veridream.envs.dmcontrol_ext",
+    "metaworld": "veridream.envs.metaworld",
+    "maniskill": "veridream.envs.maniskill",
+    "mujoco": "veridream.envs.mujoco_gym",
+    "pygame": "veridream.envs.miniarcade",
+    "box2d": "veridream.envs.box2d",
+    "robodesk": "veridream.envs.robodesk",
+    "ogbench": "veridream.envs.ogbench",
+    "atari": "veridream.envs.atari",
+}
+
 BEHAVIOURS = ("noop", "random", "expert", "transformed", "noise", "curiosity")
 ROLES = ("corpus", "targeted", "test")  # pretraining data; data collected on unseen tasks; held-out data of unseen tasks
 SPLITS = ("train", "heldout")

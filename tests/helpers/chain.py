@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from veridream.provenance.digest import code_modules, combined_digest, content_id, environment_digest
+from veridream.provenance.digest import code_modules, combined_digest, content_id, environment_digest, job_domains
 from veridream.provenance.jobs import split_receipt
 from veridream.provenance.receipts import id_path, run_path, seal, write_json
 
@@ -53,7 +53,7 @@ class Chain:
         """The receipt of what stands on disk now."""
         key = self.receipt(stage, name)
         self.params[key] = params
-        modules, environment = code_modules(f"src/{stage}.py", self.root), environment_digest(self.root / "requirements/lock.txt")
+        modules, environment = code_modules(f"src/{stage}.py", self.root, job_domains(params)), environment_digest(self.root / "requirements/lock.txt")
         full = [i if i.startswith("params/") else f"{self.r}/{i}" for i in inputs]
         whole = {
             "stage": stage,

@@ -4,7 +4,8 @@ import shutil
 
 import pytest
 
-from veridream.provenance.digest import ROOT, canonical, code_digest, code_modules, content_id, environment_digest
+from veridream.provenance.digest import ROOT, canonical, code_digest, code_modules, content_id, environment_digest, job_domains
+from veridream.spec import DOMAIN_MODULES
 
 FILES = {
     "src/cook.py": "from veridream.a import boil\n\nif __name__ == '__main__':\n    boil()\n",
@@ -101,6 +102,30 @@ def test_an_import_inside_a_function_is_followed(project):
     a = project / "src/veridream/a.py"
     a.write_text(a.read_text() + "\n\ndef late():\n    from veridream.other import UNUSED\n    return UNUSED\n")
     assert "src/veridream/other.py" in code_modules("src/cook.py", project)
+
+
+def test_a_job_that_makes_simulators_counts_its_own_domains_modules(project):
+    (project / "src/veridream/envs").mkdir()
+    for name in ("__init__", "atari", "box2d"):
+        (project / f"src/veridream/envs/{name}.py").write_text("")
+    before = code_modules("src/cook.py", project, ["atari"])
+    assert before == code_modules("src/cook.py", project), "a stage that makes no simulator"
+    a = project / "src/veridream/a.py"
+    a.write_text(a.read_text() + "\n\ndef late(domain):\n    return import_module(DOMAIN_MODULES[domain])\n")
+    assert "src/veridream/envs/atari.py" not in code_modules("src/cook.py", project)
+    now = code_modules("src/cook.py", project, ["atari"])
+    assert "src/veridream/envs/atari.py" in now and "src/veridream/envs/box2d.py" not in now
+
+
+def test_the_domains_of_a_job_are_those_of_its_registry_rows():
+    assert job_domains({"registry": [{"domain": "pygame"}, {"domain": "atari"}, {"domain": "pygame"}]}) == ("atari", "pygame")
+    assert job_domains({"task": "cup-catch"}) == ()
+
+
+@pytest.mark.parametrize("domain", sorted(DOMAIN_MODULES))
+def test_every_domain_module_is_part_of_collecting_its_tasks(domain):
+    stem = f"src/{DOMAIN_MODULES[domain].replace('.', '/')}"
+    assert {f"{stem}.py", f"{stem}/__init__.py"} & set(code_modules("src/collect_episodes.py", domains=[domain]))
 
 
 @pytest.mark.parametrize("script", sorted(p.name for p in (ROOT / "src").glob("*.py")))

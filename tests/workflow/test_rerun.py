@@ -1,6 +1,8 @@
 """What reruns when something changes, on the real workflow with its real results: exactly what must, and nothing is blessed that does not hold."""
 
+import contextlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -103,6 +105,13 @@ def test_a_library_edit_reruns_the_stages_that_import_it_and_what_stands_below(p
     own = {stage for stage in RECEIPT_NAMES if f"src/{module}" in code_modules(f"src/{stage}.py", project)}
     assert own and own != set(RECEIPT_NAMES)
     assert set(planned(project)) == own.union(*(BELOW[s] for s in own))
+
+
+def test_an_edit_of_one_domain_reruns_the_jobs_of_its_tasks_alone(project):
+    with (project / "src/veridream/envs/atari.py").open("a") as f:
+        f.write("\nADDED = 1\n")
+    stores = list((project / "results/smoke/data").glob("*/atari-pong/*.zarr"))
+    assert stores and planned(project)["collect_episodes"] == len(stores)
 
 
 def test_a_comment_edit_reruns_nothing(project):
@@ -251,7 +260,8 @@ def end_snakemake(project: Path) -> None:
         except OSError:
             continue
         if here:
-            subprocess.run(["kill", "-9", proc.name], check=False)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(proc.name), signal.SIGKILL)
     time.sleep(0.5)
 
 

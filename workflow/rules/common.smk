@@ -1,4 +1,5 @@
 # What every rule shares: the params of the scale, where artefacts stand, the two tracked params (code, p).
+import functools
 import os
 import sys
 
@@ -9,7 +10,7 @@ sys.path.insert(0, os.path.join(workflow.basedir, "src"))
 from veridream import spec
 from veridream.params.load import ParamsError, load_params
 from veridream.params.slices import curiosity_stores, stage_params, stores
-from veridream.provenance.digest import canonical, code_digest
+from veridream.provenance.digest import canonical, code_digest, job_domains
 
 SCALE = config.get("scale", "laptop")
 R = f"results/{SCALE}"
@@ -37,9 +38,14 @@ wildcard_constraints:
     figure="|".join(FIGURES),
 
 
+@functools.cache
+def code_of(stage, domains):
+    return code_digest(f"src/{stage}.py", domains=domains)
+
+
 def code(stage):
-    """Digest of the stage's import closure and the environment lock: the params trigger fires on any change of meaning."""
-    return code_digest(f"src/{stage}.py")
+    """Digest of one job's import closure and the environment lock: the params trigger fires on any change of meaning."""
+    return lambda wildcards: code_of(stage, job_domains(stage_params(PARAMS, stage, scale=SCALE, **dict(wildcards))))
 
 
 def p(stage):

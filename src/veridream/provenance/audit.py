@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from veridream.params.load import ParamsError
-from veridream.provenance.digest import ROOT, code_modules, combined_digest, content_id, environment_digest
+from veridream.provenance.digest import ROOT, code_modules, combined_digest, content_id, environment_digest, job_domains
 from veridream.provenance.jobs import NoSuchJob, params_now
 from veridream.provenance.receipts import id_path, read_receipt, receipt_paths, run_path
 
@@ -60,7 +60,7 @@ class Records:
         self.damaged: dict[str, str] = {}
         self.makers: dict[str, list[str]] = {}
         self._ids: dict[str, str | None] = {}
-        self._modules: dict[str, dict[str, str]] = {}
+        self._modules: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
         for path in receipt_paths(root / "results" / scale / "receipts"):
             key = path.relative_to(root).as_posix()
             try:
@@ -80,7 +80,7 @@ class Records:
 
     def modules_changed(self, receipt: Receipt) -> tuple[str, ...]:
         """Modules of the stage's code whose meaning differs now: "src/...py", with "(new)" or "(gone)" where it applies."""
-        now, then = self._code(receipt["stage"]), receipt["modules"]
+        now, then = self._code(receipt["stage"], job_domains(receipt["params"])), receipt["modules"]
         marks = {k: "" if k in now and k in then else " (new)" if k in now else " (gone)" for k in sorted({*now, *then})}
         return tuple(k + mark for k, mark in marks.items() if now.get(k) != then.get(k))
 
@@ -112,11 +112,12 @@ class Records:
                 out[key] = problems
         return out
 
-    def _code(self, stage: str) -> dict[str, str]:
-        if stage not in self._modules:
+    def _code(self, stage: str, domains: tuple[str, ...]) -> dict[str, str]:
+        key = (stage, domains)
+        if key not in self._modules:
             script = f"src/{stage}.py"
-            self._modules[stage] = code_modules(script, self.root) if (self.root / script).is_file() else {}
-        return self._modules[stage]
+            self._modules[key] = code_modules(script, self.root, domains) if (self.root / script).is_file() else {}
+        return self._modules[key]
 
     def _params_problems(self, key: str, receipt: Receipt) -> list[str]:
         try:

@@ -4,11 +4,15 @@ import ast
 import functools
 import hashlib
 import json
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from veridream.spec import DOMAIN_MODULES
+
 ROOT = Path(__file__).resolve().parents[3]
 LOCK = ROOT / "requirements" / "lock.txt"
+PLUGGED = "<the domains of the job>"
 IGNORED = {".snakemake_timestamp", "__pycache__"}  # Snakemake drops its stamp into directory() outputs
 
 
@@ -37,7 +41,10 @@ def content_id(path: str | Path) -> dict[str, Any]:
 
 @functools.cache
 def _module(source: bytes, where: str) -> tuple[str, tuple[str, ...]]:
-    """(digest of the module's meaning, dotted names it imports). Raises ValueError for an import that cannot be followed."""
+    """(digest of the module's meaning, dotted names it imports). Raises ValueError for an import that cannot be followed.
+
+    `import_module(DOMAIN_MODULES[...])` is the one dynamic import: it counts as an import of PLUGGED, for which code_modules puts the job's domains.
+    """
     tree = ast.parse(source, where)
     names: list[str] = []
     for node in ast.walk(tree):
@@ -48,7 +55,9 @@ def _module(source: bytes, where: str) -> tuple[str, tuple[str, ...]]:
                 raise ValueError(f"{where}:{node.lineno}: relative import; the code digest follows absolute imports only")
             names += [node.module or "", *(f"{node.module}.{a.name}" for a in node.names)]
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("__import__", "import_module"):
-            raise ValueError(f"{where}:{node.lineno}: dynamic import; the code digest cannot follow it: write an import statement")
+            if ast.unparse(node.args[0]).split("[")[0] != "DOMAIN_MODULES":
+                raise ValueError(f"{where}:{node.lineno}: dynamic import; the code digest cannot follow it: write an import statement")
+            names.append(PLUGGED)
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.body:
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
@@ -56,14 +65,24 @@ def _module(source: bytes, where: str) -> tuple[str, tuple[str, ...]]:
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(sorted({*names}))
 
 
-def code_modules(script: str, root: Path = ROOT) -> dict[str, str]:
-    """{path: digest} of a stage script and every local module it imports, at any depth. Found by parsing, never by importing."""
+def job_domains(params: Mapping[str, Any]) -> tuple[str, ...]:
+    """The domains whose simulators a job may make: those of the registry rows among its params."""
+    return tuple(sorted({row["domain"] for row in params.get("registry", ())}))
+
+
+def code_modules(script: str, root: Path = ROOT, domains: Collection[str] = ()) -> dict[str, str]:
+    """{path: digest} of a stage script and every local module it imports, at any depth. Found by parsing, never by importing.
+
+    `domains`: whose modules belong to it where it makes simulators (see job_domains); without effect on other scripts.
+    """
     local = {p.relative_to(root).as_posix() for p in (root / "src").rglob("*.py")}
     seen: dict[str, str] = {}
     todo = {script}
     while todo:
         key = todo.pop()
         seen[key], names = _module((root / key).read_bytes(), str(root / key))
+        if PLUGGED in names:
+            names = (*names, *(DOMAIN_MODULES[d] for d in domains))
         for name in names:
             parts = name.split(".")
             for i in range(1, len(parts) + 1):  # importing a.b.c runs a/__init__ and a/b/__init__ too
@@ -82,6 +101,6 @@ def combined_digest(modules: dict[str, str], environment: str) -> str:
     return hashlib.sha256(canonical([modules, environment]).encode()).hexdigest()[:16]
 
 
-def code_digest(script: str, root: Path = ROOT) -> str:
+def code_digest(script: str, root: Path = ROOT, domains: Collection[str] = ()) -> str:
     """Digest of a stage's code closure and the environment lock; a rule param, so that Snakemake sees both change."""
-    return combined_digest(code_modules(script, root), environment_digest(root / "requirements" / "lock.txt"))
+    return combined_digest(code_modules(script, root, domains), environment_digest(root / "requirements" / "lock.txt"))

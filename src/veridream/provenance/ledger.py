@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from veridream.provenance.audit import Receipt
-from veridream.provenance.digest import ROOT, code_digest
+from veridream.provenance.digest import ROOT, code_digest, job_domains
 from veridream.provenance.graph import ordered, parents, rounds
 from veridream.provenance.jobs import NoSuchJob, params_now, split_receipt
 from veridream.provenance.receipts import write_json
@@ -109,13 +109,14 @@ def refresh_plan(scale: str, root: Path = ROOT, now: Callable[[str], dict[str, A
     jobs: dict[str, tuple[str, dict[str, Any] | None]] = {}
     for stage, entry in json.loads(path.read_text()).items():
         script = f"src/{stage}.py"
-        code = code_digest(script, root) if (root / script).is_file() else "gone"
         for name in entry["jobs"]:
             receipt = f"results/{scale}/receipts/{stage}/{name}.json"
             try:
-                jobs[receipt] = (code, now(receipt))
+                params = now(receipt)
             except NoSuchJob:
-                jobs[receipt] = (code, None)
+                params = None
+            code = code_digest(script, root, job_domains(params or {})) if (root / script).is_file() else "gone"
+            jobs[receipt] = (code, params)
     write_json(path, json.loads(json.dumps(plan(jobs))))
 
 

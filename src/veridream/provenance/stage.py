@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from veridream.provenance.digest import ROOT, canonical, code_modules, combined_digest, content_id, environment_digest
+from veridream.provenance.digest import ROOT, canonical, code_modules, combined_digest, content_id, environment_digest, job_domains
 from veridream.provenance.lock import Locked, hold_lock
 from veridream.provenance.receipts import id_path, recorded_id, run_path, seal, write_json
 
@@ -91,7 +91,7 @@ def stage(name: str, *, inputs: Sequence[str] = (), outputs: Sequence[str], work
     """See the module. Input names ending in "?" may be left out. Exit codes: 1 refused or failed, 128+n ended by signal n."""
     a = _parse(name, inputs, outputs, work, argv)
     script = f"src/{name}.py"
-    modules, environment = code_modules(script), environment_digest()
+    modules, environment = code_modules(script, domains=job_domains(a.params)), environment_digest()
     now = combined_digest(modules, environment)
     if a.code is not None and a.code != now:
         sys.exit(f"{name}: the code of {script} changed while the workflow was running (planned {a.code}, found {now}); run the workflow again")

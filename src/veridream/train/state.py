@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from veridream.io.checkpoint import DONE, load_checkpoint, load_module, save_checkpoint
-from veridream.provenance.digest import canonical, code_digest
+from veridream.provenance.digest import canonical, code_digest, job_domains
 from veridream.provenance.receipts import recorded_id, write_json
 from veridream.provenance.stage import Job, StageError
 
@@ -110,7 +110,7 @@ def cut_metrics(path: Path, step: int) -> None:
 def work_config(job: Job) -> dict[str, Any]:
     """What the result of a training job depends on: params, code digest, content ids of the inputs in the order given."""
     ids = {name: [recorded_id(p)["sha256"] for p in paths] for name, paths in job.inputs.items()}
-    return {"params": job.params, "code": code_digest(f"src/{job.name}.py"), "inputs": ids}
+    return {"params": job.params, "code": code_digest(f"src/{job.name}.py", domains=job_domains(job.params)), "inputs": ids}
 
 
 def work_folder(job: Job) -> Path:
