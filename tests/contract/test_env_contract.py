@@ -1,45 +1,15 @@
 """One suite that every task's environment passes: seeds, isolation, flags, horizon, frames, states, versions, snapshots, scores."""
 
-import os
-
 import numpy as np
 import pytest
 
 from veridream.envs.base import AgentEnv, NotSupported
 from veridream.envs.behaviours import make_behaviour
 from veridream.envs.experts import make_expert
-from veridream.envs.gl import probe_backends
 from veridream.envs.registry import make
 from veridream.envs.score import normalised_score
-from veridream.params.tasks import registry
 
-if not os.environ.get("MUJOCO_GL"):  # set by the make targets; here for a bare pytest, before MuJoCo is imported
-    os.environ["MUJOCO_GL"] = probe_backends()
-
-TASKS = sorted(registry())
 CEM = {"candidates": 12, "elites": 3, "iterations": 2, "horizon": 8, "execute": 4}
-SIZE = 32
-_open: dict = {}
-_twins: dict = {}  # a second environment of a task
-
-
-@pytest.fixture(scope="module", autouse=True)
-def closing():
-    yield
-    for env in _open.values():
-        env.close()
-    for env in _twins.values():
-        env.close()
-    _open.clear()
-    _twins.clear()
-
-
-@pytest.fixture(params=TASKS)
-def env(request):
-    """One environment a task for the whole module: reset isolation is part of what is tested."""
-    if request.param not in _open:
-        _open[request.param] = make(request.param, SIZE, frame_skip=2, max_steps=32)
-    return _open[request.param]
 
 
 def play(env, seed, steps=6, action_seed=0):
@@ -68,11 +38,10 @@ def test_same_seed_same_episode_whatever_came_before(env):
     same(first, play(env, 11))
 
 
-def test_an_episode_of_a_fresh_environment_equals_one_after_others(env):
+def test_an_episode_of_a_fresh_environment_equals_one_after_others(env, twin):
     play(env, 3)
     later = play(env, 2**62 + 7)
-    fresh = _twins[env.task.id] = make(env.task.id, SIZE, frame_skip=2, max_steps=32)
-    same(play(fresh, 2**62 + 7), later)
+    same(play(twin, 2**62 + 7), later)
 
 
 def test_other_seeds_differ(env):
@@ -104,7 +73,7 @@ def test_shapes_types_and_ranges(env):
     assert (step.reward, step.is_terminal, step.is_last, step.success) == (0.0, False, False, False)
     for _ in range(3):
         frame, state = env.render(), env.state()
-        assert frame.shape == (SIZE, SIZE, 3) and frame.dtype == np.uint8
+        assert frame.shape == (env.size, env.size, 3) and frame.dtype == np.uint8
         assert frame.std() > 2, "a blank frame"
         assert state.shape == (env.state_dim,) and state.dtype == np.float32 and np.isfinite(state).all()
         step = env.step(np.full(env.action_dim, 0.3, np.float32))
@@ -137,7 +106,8 @@ def play_without_rendering(env, seed, steps=6):
 def test_things_move_between_frames(env):
     frames, states, _ = play(env, 8, steps=10)
     changed = np.abs(np.diff(frames.astype(int), axis=0)).max(axis=(1, 2, 3))
-    assert np.mean(changed > 25) > 0.7, changed
+    still = getattr(env.raw, "waits", False)  # said by an adapter in whose world nothing moves while the agent keeps still
+    assert np.mean(changed > 25) > (0.4 if still else 0.7), changed
     assert np.abs(np.diff(states, axis=0)).max() > 0
 
 
@@ -158,7 +128,7 @@ def test_bad_actions_are_refused_and_large_ones_clipped(env):
 
 
 def test_the_horizon_ends_an_episode_and_stepping_on_is_an_error(env):
-    short = AgentEnv(env.task, env.raw, SIZE, frame_skip=1, max_steps=3)
+    short = AgentEnv(env.task, env.raw, env.size, frame_skip=1, max_steps=3)
     assert short.horizon == 3
     short.reset(0)
     flags = [short.step(np.zeros(short.action_dim)) for _ in range(3)]
@@ -181,22 +151,17 @@ def test_an_agent_step_is_that_many_control_steps(env):
     assert step.reward == pytest.approx(sum(s.reward for s in singles))
 
 
-def test_two_environments_do_not_disturb_each_other(env):
-    other_task = "cup-catch" if env.task.id != "cup-catch" else "mw-push"
-    for task in (other_task, env.task.id):
-        _twins.setdefault(task, None)
-        _twins[task] = _twins[task] or make(task, SIZE, frame_skip=2, max_steps=32)
-    other, twin = _twins[other_task], _twins[env.task.id]
+def test_two_environments_do_not_disturb_each_other(env, twin, neighbour):
     alone = play(env, 21)
-    other.reset(0)
+    neighbour.reset(0)
     twin.reset(77)
     rng = np.random.default_rng(0)
     env.reset(21)
     np.testing.assert_array_equal(env.render(), alone[0][0])
     for t in range(1, len(alone[0])):
-        other.step(np.full(other.action_dim, 0.5))
+        neighbour.step(np.full(neighbour.action_dim, 0.5))
         twin.step(np.full(twin.action_dim, -0.5))
-        other.render(), twin.render()
+        neighbour.render(), twin.render()
         env.step(rng.uniform(-1, 1, env.action_dim))
         np.testing.assert_array_equal(env.render(), alone[0][t])
         np.testing.assert_array_equal(env.state(), alone[1][t])
@@ -246,15 +211,25 @@ def run(env, behaviour, seed):
             return normalised_score(env.task, env.frame_skip, env.horizon, total, step.success), total
 
 
-def test_the_expert_beats_random_and_scores_are_in_range(env):
+def test_the_expert_beats_random_and_scores_are_in_range(env, fact):
     seeds = range(2) if env.task.expert == "cem" else range(4)
-    expert, random = ([run(env, b, s) for s in seeds] for b in ("expert", "random"))
-    assert all(0.0 <= score <= 1.0 for score, _ in expert + random)
+    random = [run(env, "random", s) for s in seeds]
+    assert all(0.0 <= score <= 1.0 for score, _ in random)
+    fact("random", np.mean([score for score, _ in random]))
+    if env.task.expert is None:
+        with pytest.raises(ValueError, match=env.task.id):
+            run(env, "expert", 0)
+        return
+    expert = [run(env, "expert", s) for s in seeds]
+    assert all(0.0 <= score <= 1.0 for score, _ in expert)
+    fact("expert", np.mean([score for score, _ in expert]))
     assert np.mean([r for _, r in expert]) > np.mean([r for _, r in random])
 
 
 @pytest.mark.parametrize("behaviour", ["noop", "transformed", "noise"])
 def test_behaviours_are_reproducible(env, behaviour):
+    if env.task.expert is None and behaviour != "noop":
+        pytest.skip("the task has no expert")
     outs = []
     for _ in range(2):
         env.reset(41)

@@ -246,7 +246,7 @@ ROWS = yaml.safe_load(tasks_module.REGISTRY.read_text())
 @pytest.mark.parametrize(
     "change, said",
     [
-        ({"domain": "mujoco"}, "task cup-catch: domain: Input should be 'dmcontrol'"),
+        ({"domain": "mujocco"}, "task cup-catch: domain: Input should be 'dmcontrol'"),
         ({"action_dim": 17}, "task cup-catch: action_dim: Input should be less than or equal to 16"),
         ({"id": "Cup Catch"}, "task Cup Catch: id: String should match pattern"),
         ({"horizn": 3}, "task cup-catch: horizn: Extra inputs are not permitted"),

@@ -31,7 +31,7 @@ def test_an_early_end_costs_the_rest_of_the_horizon():
 
 def test_linear():
     t = with_rule(kind="linear", low=-3.0, high=3.0)
-    assert [normalised_score(t, 1, 10, r, False) for r in (-3.0, 0.0, 1.5, 3.0)] == [0.0, 0.5, 0.75, 1.0]
+    assert [normalised_score(t, 1, t.horizon, r, False) for r in (-3.0, 0.0, 1.5, 3.0)] == [0.0, 0.5, 0.75, 1.0]
 
 
 @given(st.sampled_from(sorted(registry())), st.floats(-1e6, 1e6), st.booleans(), st.integers(1, 1000), st.integers(1, 4))
@@ -51,3 +51,11 @@ def test_bad_numbers_are_refused():
             normalised_score(task("cup-catch"), 1, 10, return_, False)
     with pytest.raises(ValueError, match="at least 1"):
         normalised_score(task("cup-catch"), 1, 0, 1.0, False)
+
+
+def test_linear_ends_are_of_a_whole_episode_and_shrink_with_the_horizon():
+    t = with_rule(kind="linear", low=-3.0, high=3.0)
+    half = t.horizon // 2
+    assert normalised_score(t, 1, half, 1.5, False) == pytest.approx(1.0)
+    assert normalised_score(t, 1, half, 0.0, False) == pytest.approx(0.5)
+    assert normalised_score(t, 2, t.horizon, 3.0, False) == pytest.approx(1.0), "never more than the whole"

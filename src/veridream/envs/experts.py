@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from veridream.envs.base import Env, NotSupported
-from veridream.envs.box2d import HEIGHT, HOVER, WIDTH
+from veridream.envs.base import Env, RawEnv, repeat_action
+from veridream.envs.registry import domain_module
 
 
 class Expert(Protocol):
@@ -24,27 +24,37 @@ def make_expert(env: Env, params: Mapping[str, int] | None = None) -> Expert:
         env: made by veridream.envs.registry.
         params: budget of the CEM expert (candidates, elites, iterations, horizon, execute); unused where a script exists.
     Raises:
-        ValueError: the task has a CEM expert and no budget is given.
+        ValueError: the task has no expert, or a CEM expert and no budget is given.
     """
     t = env.task
-    if t.expert == "cem":
-        if not params:
-            raise ValueError(f"{t.id}: its expert is CEM on the simulator; the params collect.expert are missing")
-        return CemExpert(**params)
-    match t.domain:
-        case "metaworld":
-            from veridream.envs.metaworld import ScriptedPolicy
+    if t.expert is None:
+        raise ValueError(f"{t.id}: params/tasks.yaml names no expert for it; use the behaviours noop and random")
+    if t.expert != "cem":
+        scripted: Expert = domain_module(t).make_expert(t)
+        return scripted
+    if not params:
+        raise ValueError(f"{t.id}: its expert is CEM on the simulator; the params collect.expert are missing")
+    return CemExpert(**params)
 
-            return ScriptedPolicy(t)
-        case "box2d":
-            return HoverPilot()
-        case "atari":
-            return PongPlayer()
-        case "pygame":
-            from veridream.envs.miniarcade.experts import make_expert as make_arcade_expert
 
-            return make_arcade_expert(t)
-    raise ValueError(f"{t.id}: params/tasks.yaml says expert {t.expert!r}, and the domain {t.domain} has none")
+class SimulatorPlanner:
+    """Plays candidate action sequences in the simulator itself and puts it back exactly as it was. For any adapter with snapshots."""
+
+    def __init__(self, raw: RawEnv) -> None:
+        self._raw = raw
+
+    def returns(self, action_NHA: np.ndarray, repeat: int) -> np.ndarray:
+        """Return [N] of N sequences of H agent steps from the current state; repeat: control steps an agent step."""
+        start = self._raw.snapshot()
+        out = np.zeros(len(action_NHA))
+        for n, action_HA in enumerate(action_NHA):
+            for action in action_HA:
+                one = repeat_action(self._raw, action.astype(np.float32), repeat)
+                out[n] += one.reward
+                if one.is_terminal:
+                    break
+            self._raw.restore(start)
+        return out
 
 
 class CemExpert:
@@ -67,8 +77,6 @@ class CemExpert:
         self._next = 0
 
     def reset(self, env: Any, rng: np.random.Generator) -> None:
-        if not hasattr(env.raw, "planner"):
-            raise NotSupported(f"{env.task.id}: the simulator has no planner for the CEM expert")
         self._plan, self._next = None, 0
 
     def act(self, env: Any, rng: np.random.Generator) -> np.ndarray:
@@ -80,7 +88,8 @@ class CemExpert:
 
     def _search(self, env: Any, rng: np.random.Generator) -> np.ndarray:
         """The best plan [horizon, action_dim] found."""
-        planner, shape = env.raw.planner(), (self.horizon, env.action_dim)
+        planner = env.raw.planner() if hasattr(env.raw, "planner") else SimulatorPlanner(env.raw)
+        shape = (self.horizon, env.action_dim)
         mean = np.zeros(shape)
         if self._plan is not None:
             mean[: -self.execute or None] = self._plan[self.execute :]
@@ -103,48 +112,3 @@ class CemExpert:
         for t in range(1, self.horizon):
             white[t] = self.MEMORY * white[t - 1] + np.sqrt(1.0 - self.MEMORY**2) * white[t]
         return white.swapaxes(0, 1)
-
-
-class HoverPilot:
-    """Holds the lander at the hover point: a proportional-derivative loop for height, one for place by tilting, one for the tilt."""
-
-    GRAVITY, THRUST = 10.0, 17.5  # m/s^2; the main engine's at full power
-
-    def reset(self, env: Any, rng: np.random.Generator) -> None:
-        pass
-
-    def act(self, env: Any, rng: np.random.Generator) -> np.ndarray:
-        x, y, vx, vy, angle, spin, _, _ = (float(v) for v in env.state())
-        dx, dy = (HOVER[0] - x) * WIDTH / 2, (HOVER[1] - y) * HEIGHT / 2  # metres; the package scales place, speed and spin each in its way
-        vx, vy, spin = vx * 50 / (WIDTH / 2), vy * 50 / (HEIGHT / 2), spin * 50 / 20
-        power = (self.GRAVITY + 2.0 * dy - 2.5 * vy) / (self.THRUST * max(0.5, np.cos(angle)))
-        main = 2.0 * power - 1.0 if power > 0.5 else (0.01 if power > 0.3 else -1.0)
-        tilt = np.clip(-(0.8 * dx - 1.6 * vx) / self.GRAVITY, -0.3, 0.3)
-        side = -(4.0 * (tilt - angle) - 1.5 * spin)
-        return np.clip([main, side], -1.0, 1.0)
-
-
-class PongPlayer:
-    """Moves the paddle to where the ball will be. The paddle has inertia: where it will come to rest counts, not where it is."""
-
-    LEAD = 1.0  # agent steps that the ball's height is extrapolated
-    COAST = 0.5  # agent steps that the paddle goes on moving
-    CENTRE, DEAD, FAR = 4.0, 6.0, 20.0  # in units of the console's memory: paddle's middle; close enough; too far for a slow move
-
-    def __init__(self) -> None:
-        self._last: tuple[float, float] | None = None
-
-    def reset(self, env: Any, rng: np.random.Generator) -> None:
-        self._last = None
-
-    def act(self, env: Any, rng: np.random.Generator) -> np.ndarray:
-        _, ball, paddle = (float(v) for v in env.state()[:3])
-        if ball == 0.0:  # out of play
-            self._last = None
-            return np.zeros(3)
-        ball_speed, paddle_speed = (ball - self._last[0], paddle - self._last[1]) if self._last is not None else (0.0, 0.0)
-        self._last = ball, paddle
-        gap = ball + self.LEAD * ball_speed - (paddle + self.COAST * paddle_speed + self.CENTRE)
-        if abs(gap) < self.DEAD:
-            return np.zeros(3)
-        return np.array([1.0 if abs(gap) > self.FAR else 0.1, 1.0 if gap > 0 else 0.0, -1.0])

@@ -19,7 +19,7 @@ FULL_RESOLUTION = 128  # pixels; a smaller frame is drawn about this large and a
 class Camera:
     """A camera on a point: `lookat` (m), seen from `distance` (m) in direction `azimuth`, `elevation` (degrees).
 
-    `follow`: a body whose x is added to lookat's. `fovy`: vertical field of view, degrees.
+    `follow`: a body whose x (and, with `follow_y`, y) is added to lookat's. `fovy`: vertical field of view, degrees.
     """
 
     lookat: tuple[float, float, float]
@@ -28,6 +28,7 @@ class Camera:
     elevation: float
     follow: str | None = None
     fovy: float = 45.0
+    follow_y: bool = False
 
 
 class FrameRenderer:
@@ -88,13 +89,21 @@ class FrameRenderer:
         """The current frame, uint8 [size, size, 3]. Changes nothing in the simulation."""
         spec = self._spec
         if isinstance(spec, Camera) and spec.follow is not None:
-            self._camera.lookat[0] = spec.lookat[0] + self._data.body(spec.follow).xpos[0]
+            at = self._data.body(spec.follow).xpos
+            self._camera.lookat[0] = spec.lookat[0] + at[0]
+            if spec.follow_y:
+                self._camera.lookat[1] = spec.lookat[1] + at[1]
         self._renderer.update_scene(self._data, self._camera)
         return shrink(self._renderer.render(), self.supersample)
 
     def close(self) -> None:
-        """Frees the rendering context."""
-        self._renderer.close()
+        """Frees the rendering context, as the current one: MuJoCo's own close would delete the like-numbered textures of whichever is current."""
+        renderer = self._renderer
+        if renderer._mjr_context is not None:
+            renderer._gl_context.make_current()
+            renderer._mjr_context.free()
+            renderer._mjr_context = None
+        renderer.close()
 
 
 def shrink(frame_HWC: np.ndarray, factor: int) -> np.ndarray:

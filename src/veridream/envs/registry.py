@@ -1,11 +1,12 @@
 """Makes the environment of a task. Each domain's module, and with it the simulator, is imported on first use only."""
 
-from typing import get_args
+from importlib import import_module
+from typing import Any, get_args
 
+from veridream.envs import gl
 from veridream.envs.base import AgentEnv, Quality, RawEnv, SimulatorMissing
 from veridream.params.tasks import Task, task
-
-NEEDS_GL = ("dmcontrol", "metaworld")
+from veridream.spec import DOMAIN_MODULES
 
 
 def make(task_id: str, size: int, quality: Quality = "fast", frame_skip: int = 1, max_steps: int | None = None) -> AgentEnv:
@@ -31,36 +32,15 @@ def make(task_id: str, size: int, quality: Quality = "fast", frame_skip: int = 1
 
 
 def _raw(t: Task, size: int, quality: Quality) -> RawEnv:
-    if t.domain in NEEDS_GL:
-        from veridream.envs import gl
-
+    if "gl" in t.needs:
         gl.require()
+    raw: RawEnv = domain_module(t).make(t, size, quality)
+    return raw
+
+
+def domain_module(t: Task) -> Any:
+    """The module of the task's domain: make(task, size, quality) and make_expert(task). Raises SimulatorMissing."""
     try:
-        return _adapter(t, size, quality)
+        return import_module(DOMAIN_MODULES[t.domain])
     except ImportError as e:
         raise SimulatorMissing(f"task {t.id} ({t.domain}) needs a package that is not installed ({e}); install requirements/lock.txt") from e
-
-
-def _adapter(t: Task, size: int, quality: Quality) -> RawEnv:
-    """Plain imports, not import strings: the code digest of a stage follows them."""
-    match t.domain:
-        case "dmcontrol":
-            from veridream.envs import dmcontrol
-
-            return dmcontrol.make(t, size, quality)
-        case "metaworld":
-            from veridream.envs import metaworld
-
-            return metaworld.make(t, size, quality)
-        case "box2d":
-            from veridream.envs import box2d
-
-            return box2d.make(t, size, quality)
-        case "atari":
-            from veridream.envs import atari
-
-            return atari.make(t, size, quality)
-        case "pygame":
-            from veridream.envs import miniarcade
-
-            return miniarcade.make(t, size, quality)

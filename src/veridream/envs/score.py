@@ -10,7 +10,8 @@ def normalised_score(task: Task, frame_skip: int, steps: int, return_: float, su
 
     Args:
         task: its `score` rule. success: 1 if the task was solved at any step. mean_reward: the return over the most that `steps` agent
-            steps can give. linear: the return between the rule's `low` and `high`.
+            steps can give. linear: the return between the rule's `low` and `high`, which are those of a whole episode: under a
+            shorter horizon both shrink in proportion.
         frame_skip: extra action repeat the episode was run with.
         steps: the horizon the episode was run under, agent steps. Not its length: an episode that ended early, by a crash, has lost the rest.
         return_: sum of its rewards.
@@ -31,4 +32,5 @@ def normalised_score(task: Task, frame_skip: int, steps: int, return_: float, su
         return float(np.clip(return_ / (steps * rule.per_step * frame_skip), 0.0, 1.0))
     if rule.low is None or rule.high is None or rule.high <= rule.low:
         raise ValueError(f"params/tasks.yaml: task {task.id}: score kind linear needs low < high")
-    return float(np.clip((return_ - rule.low) / (rule.high - rule.low), 0.0, 1.0))
+    share = min(1.0, steps * frame_skip / task.horizon)
+    return float(np.clip((return_ / share - rule.low) / (rule.high - rule.low), 0.0, 1.0))

@@ -1,5 +1,6 @@
 """The task registry, params/tasks.yaml, as frozen records."""
 
+import csv
 import difflib
 import functools
 from pathlib import Path
@@ -11,6 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from veridream.params.model import Positive, Strict
 
 REGISTRY = Path(__file__).resolve().parents[3] / "params" / "tasks.yaml"
+SCORES = REGISTRY.with_name("task_scores.csv")
 
 
 class ScoreRule(Strict):
@@ -18,8 +20,8 @@ class ScoreRule(Strict):
 
     kind: Literal["success", "mean_reward", "linear"]
     per_step: float | None = Field(default=None, description="mean_reward: the most reward one agent step can give (before frame_skip)")
-    low: float | None = Field(default=None, description="linear: the return that scores 0")
-    high: float | None = Field(default=None, description="linear: the return that scores 1")
+    low: float | None = Field(default=None, description="linear: the return of a whole episode that scores 0")
+    high: float | None = Field(default=None, description="linear: the return of a whole episode that scores 1")
 
 
 class Coverage(Strict):
@@ -31,7 +33,7 @@ class Coverage(Strict):
 
 class Task(Strict):
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
-    domain: Literal["dmcontrol", "metaworld", "box2d", "atari", "pygame"]
+    domain: Literal["dmcontrol", "dmcontrol-ext", "metaworld", "maniskill", "mujoco", "pygame", "box2d", "robodesk", "ogbench", "atari"]
     action_dim: int = Field(ge=1, le=16)
     action_repeat: Positive
     control_hz: int
@@ -39,9 +41,10 @@ class Task(Strict):
     reward: Literal["dense", "sparse"]
     score: ScoreRule
     camera: str
-    expert: Literal["scripted", "shortest_path", "cem"]
+    expert: Literal["scripted", "shortest_path", "cem"] | None = Field(description="how its expert acts; None: it has none")
     coverage: Coverage
     instruction: str
+    needs: tuple[str, ...] = Field(default=(), strict=False, description="gl (MuJoCo's renderer), vulkan, assets (a download): beyond the packages of the lock")
     unseen: bool = False
     partner: str | None = None
 
@@ -75,3 +78,17 @@ def task(task_id: str) -> Task:
         near = difflib.get_close_matches(task_id, known, n=1)
         raise UnknownTask(f"unknown task {task_id!r}" + (f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"))
     return known[task_id]
+
+
+def named_tasks(words: str) -> list[Task]:
+    """The tasks that "all", or comma-separated task and domain names, stand for; in the registry's order."""
+    named = set(words.split(","))
+    return [t for t in registry().values() if words == "all" or {t.id, t.domain} & named]
+
+
+def measured_scores(path: Path = SCORES) -> dict[str, dict[str, str]]:
+    """Mean normalised scores of random actions and experts by task, as src/measure_scores.py wrote them. No job depends on them."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="") as f:
+        return {row["task"]: row for row in csv.DictReader(f)}

@@ -4,6 +4,7 @@ Coordinates are those of a unit square, x to the right and y up, whatever the im
 """
 
 import os
+from typing import Any
 
 from veridream.envs.base import Quality, RawEnv
 from veridream.params.tasks import Task
@@ -23,16 +24,17 @@ def make(task: Task, size: int, quality: Quality = "fast") -> RawEnv:
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    from veridream.envs.miniarcade import games
     from veridream.envs.miniarcade.canvas import Canvas
-    from veridream.envs.miniarcade.point_maze import LAYOUTS, PointMaze
-    from veridream.envs.miniarcade.pong import Pong
-    from veridream.envs.miniarcade.reacher_easy import ReacherEasy
 
-    canvas = Canvas(size, quality)
-    if task.id in LAYOUTS:
-        return PointMaze(canvas, LAYOUTS[task.id])
-    if task.id == "pygame-pong":
-        return Pong(canvas)
-    if task.id == "pygame-reacher-easy":
-        return ReacherEasy(canvas)
-    raise ValueError(f"MiniArcade has no game {task.id!r}; known: {', '.join([*LAYOUTS, 'pygame-pong', 'pygame-reacher-easy'])}")
+    game, _ = games.named(task.id)
+    env: RawEnv = game(Canvas(size, quality))
+    return env
+
+
+def make_expert(task: Task) -> Any:
+    """The scripted player of a game. Raises ValueError for an unknown one."""
+    from veridream.envs.miniarcade import games
+
+    _, player = games.named(task.id)
+    return player()

@@ -53,6 +53,13 @@ def drive(error: list[float], step: float, held: int) -> np.ndarray:
     return np.clip(np.array(error, dtype=np.float32) / (step * held), -1.0, 1.0)
 
 
+def ways(count: int) -> list[np.ndarray]:
+    """Actions [2] of full strength, evenly spread over the directions."""
+    angles = 2 * math.pi * np.arange(count) / count
+    way_N2 = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return list((way_N2 / np.abs(way_N2).max(axis=1, keepdims=True)).astype(np.float32))
+
+
 class MazePlayer:
     """Walks a shortest path of cells to the goal: aims at the last cell of the path that is straight ahead.
 
@@ -75,11 +82,11 @@ class MazePlayer:
         if self.restless and math.hypot(x - to_x, y - to_y) < point_maze.REACHED:
             far = [c for c in self.grid.free_cells() if len(self.grid.path(goal, c)) > point_maze.LEAST_PATH]
             self.away = far[rng.integers(len(far))] if self.away is None else None
-        to_x, to_y = self.grid.centre(self._straight_ahead(self.grid.path(self.grid.cell_at((x, y)), self.away or goal)))
+        to_x, to_y = self.grid.centre(self.straight_ahead(self.grid.path(self.grid.cell_at((x, y)), self.away or goal)))
         return drive([to_x - x, to_y - y], point_maze.SPEED, hold(env))
 
     @staticmethod
-    def _straight_ahead(path: list[Cell]) -> Cell:
+    def straight_ahead(path: list[Cell]) -> Cell:
         """The last cell of the path before its first turn."""
         ahead = path[min(1, len(path) - 1)]
         for cell in path[2:]:

@@ -40,7 +40,28 @@ SERPENTINE = (  # one long way from the top left to the bottom right
     "......",
     "...##.",
 )
-LAYOUTS = {"pygame-point-maze-var1": CHAMBERS, "pygame-point-maze-var4": SERPENTINE}
+BAYS = (  # three dead-end bays above an open hall
+    ".#..#.",
+    ".#..#.",
+    ".#..#.",
+    ".#..#.",
+    "......",
+    "......",
+)
+KEEP = (  # a way all round, and a walled chamber inside it with one door
+    "......",
+    ".####.",
+    ".#..#.",
+    ".#....",
+    ".####.",
+    "......",
+)
+LAYOUTS = {
+    "pygame-point-maze-var1": CHAMBERS,
+    "pygame-point-maze-var2": BAYS,
+    "pygame-point-maze-var3": KEEP,
+    "pygame-point-maze-var4": SERPENTINE,
+}
 
 
 def grid_of(layout: tuple[str, ...]) -> MazeGrid:
