@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from helpers.counter_env import decode
 from helpers.stores import make_episode, make_store, store_path
-from veridream.io import store_manifest
 from veridream.io.episode_store import EpisodeWriter, StoreError, attrs_for, episode_digest, episode_seed, open_store, store_id
 from veridream.io.store_validation import validate_store
 from veridream.provenance.digest import content_id
@@ -221,4 +220,3 @@ def test_attrs_for_refuses_unknown_names():
         attrs_for("pygame-pong", "corpus", "rnd", 0, 1, 8)
     with pytest.raises(ValueError, match="did you mean 'pygame-pong'"):
         attrs_for("pygame-pang", "corpus", "random", 0, 1, 8)
-    assert store_manifest.CHUNK == 32

@@ -9,6 +9,7 @@ import zarr
 
 from helpers.stores import make_store, store_path
 from veridream.io import store_manifest
+from veridream.io.store_manifest import CHUNK, SHARD
 from veridream.io.store_validation import validate_store
 
 LENGTHS = [7, 12, 5]  # rows 0..6, 7..18, 19..23
@@ -97,14 +98,15 @@ def test_changed_chunk(path):
 
 
 def test_undecodable_chunk_behind_an_intact_checksum(tmp_path):
-    path = make_store(store_path(tmp_path), [100], size=8)
+    path = make_store(store_path(tmp_path), [2 * CHUNK + 36], size=8)
     chunk = path / "frame/c/0/0/0/0"
     raw = bytearray(chunk.read_bytes())
-    index = np.frombuffer(bytes(raw[-(32 * 16 + 4) : -4]), dtype="<u8").reshape(32, 2)
+    index = np.frombuffer(bytes(raw[-(SHARD * 16 + 4) : -4]), dtype="<u8").reshape(SHARD, 2)
     raw[int(index[2, 0]) + int(index[2, 1]) // 2] ^= 0xFF
     chunk.write_bytes(raw)
     sign(path)
-    says(path, "frame: chunk 2 (rows 64..95): cannot be decoded", "episode 0 (rows 0..99)")
+    last = 2 * CHUNK + 35
+    says(path, f"frame: chunk 2 (rows {2 * CHUNK}..{last}): cannot be decoded", f"episode 0 (rows 0..{last})")
 
 
 def test_missing_metadata_of_an_array(path):

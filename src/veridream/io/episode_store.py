@@ -146,7 +146,7 @@ class EpisodeWriter:
             name,
             shape=(rows, *row),
             dtype=dtype,
-            compressors=ZstdCodec(level=3, checksum=True),
+            compressors=ZstdCodec(level=9, checksum=True),
             fill_value=np.zeros((), dtype)[()],
             config={"write_empty_chunks": True},  # an absent chunk then always means a lost one
             **layout,

@@ -15,8 +15,8 @@ from veridream.provenance.stage import StageError
 
 MANIFEST = "manifest.json"
 LOCK = ".lock"
-CHUNK = 32  # whole frames a chunk
-SHARD = 32  # chunks a shard
+CHUNK = 64  # whole frames a chunk; docs/storage.md says why
+SHARD = 16  # chunks a shard
 ROW_CONVENTION = "row t holds observation t and the action and reward that led to it; NaN exactly at is_first rows"
 
 
