@@ -4,14 +4,15 @@ SCALE ?= laptop
 PROFILE ?= local
 PYTHON ?= python3
 PYTEST_ARGS ?=
+TASKS ?= all
 VENV := .venv
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 
-.PHONY: reproduce test lint doctor audit record restore report params lock help
+.PHONY: reproduce test lint doctor audit record restore report params lock test-simulators gallery help
 .DEFAULT_GOAL := help
 
 help: ## this list
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 18
 
 reproduce: .doctor.json ## run the workflow to the end and print the claims (SCALE=smoke|laptop, PROFILE=local)
 	@python src/run_workflow.py --scale $(SCALE) --profile $(PROFILE)
@@ -19,6 +20,12 @@ reproduce: .doctor.json ## run the workflow to the end and print the claims (SCA
 
 test: .doctor.json lint ## lint, types, tests
 	@python -m pytest $(PYTEST_ARGS)
+
+test-simulators: .doctor.json ## the contract suite on every task of params/tasks.yaml, and a table (TASKS=all|<task or domain>,...)
+	@VERIDREAM_TASKS=$(TASKS) python -m pytest tests/contract $(PYTEST_ARGS)
+
+gallery: .doctor.json ## a picture of every task, results/gallery/index.html (TASKS=...)
+	@python src/render_gallery.py --tasks $(TASKS)
 
 lint: $(VENV)/.ready ## ruff, snakefmt, import-linter, mypy
 	@ruff check . && ruff format --check . && snakefmt --check Snakefile workflow && PYTHONPATH=src lint-imports --no-logo && mypy
@@ -42,7 +49,7 @@ restore: .doctor.json ## bring back the recorded artefacts of this commit
 report: .doctor.json ## Snakemake's own report of the run, results/<scale>/report/snakemake.html
 	@snakemake --workflow-profile workflow/profiles/$(PROFILE) --config scale=$(SCALE) --report results/$(SCALE)/report/snakemake.html
 
-params: $(VENV)/.ready ## regenerate params/base.yaml, the JSON schema and docs/params.md from the pydantic models
+params: $(VENV)/.ready ## regenerate params/base.yaml, the JSON schema, docs/params.md and docs/tasks.md
 	@python src/generate_params.py
 
 lock: $(VENV)/.ready ## write requirements/lock.txt from what is installed

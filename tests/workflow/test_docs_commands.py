@@ -18,6 +18,12 @@ RUN = {
     "make audit ARTEFACT=results/smoke/figures/calibration.svg": ["calibration.svg", "HOLDS"],
     "make record SCALE=smoke": [],
     "make report SCALE=smoke": [],
+    "make gallery TASKS=pygame": ["results/gallery/sheet.png"],
+    "python src/measure_scores.py --tasks pygame-pong --episodes 1": ["pygame-pong"],
+    "python src/export_dataset.py --format minari --out exports results/smoke/data/corpus/atari-pong/expert-s0.zarr": [
+        "exports/veridream/atari-pong/expert-v0"
+    ],
+    "python src/import_mmbench2.py --help": ["public MMBench2 data"],
     "snakemake -n --workflow-profile workflow/profiles/local --config scale=smoke": ["Nothing to be done"],
 }
 # Run elsewhere.
@@ -25,6 +31,8 @@ ELSEWHERE = {
     "make reproduce": "the same rules as SCALE=smoke, 45 minutes",
     "make test": "is what runs this",
     "make lint": "make test runs it",
+    "make test-simulators TASKS=atari-pong,pygame-pong": "tests/contract is that suite",
+    "make test-simulators": "the same on every task, half an hour",
     "make record": "with SCALE=smoke above",
     "make audit ARTEFACT=...": "above",
     "make reproduce SCALE=mine": "a copied overlay: test_a_new_scale",
