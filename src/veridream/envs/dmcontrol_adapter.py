@@ -2,6 +2,7 @@
 
 import copy
 import importlib.metadata
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ SOLVED = 0.9  # a control step's reward from which on the task counts as solved
 THICK_BELOW, THICKEST = 64, 1.8  # frames smaller than this (pixels) show thin things thicker, up to this factor
 
 
-class DmControl:
+class DmControl(ABC):
     """An adapter of one body of the suite.
 
     A body names the first entries of its state in `HEAD` and computes them in `head`; generalised positions and velocities follow. (A body may
@@ -82,8 +83,8 @@ class DmControl:
         return self._frames.render()
 
     def head(self) -> Sequence[float]:
-        """The values that `HEAD` names; the first two span the coverage maps."""
-        raise NotImplementedError
+        """The values that `HEAD` names; the first two span the coverage maps. None where a body has a `state` of its own."""
+        return ()
 
     def state(self) -> np.ndarray:
         return np.concatenate([self.head(), self.data.qpos, self.data.qvel]).astype(np.float32)
@@ -115,6 +116,6 @@ class DmControl:
             self._plan = Planner(self)
         return self._plan
 
+    @abstractmethod
     def plan_rewards(self, qpos_NTQ: np.ndarray, qvel_NTQ: np.ndarray, sensor_NTS: np.ndarray) -> np.ndarray:
         """What a planner maximises, [N, T], one value a control step. May be denser than the task's reward."""
-        raise NotImplementedError

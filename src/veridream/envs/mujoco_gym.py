@@ -6,6 +6,7 @@ healthy instead. Frames and states show the same moment, where the package's own
 
 import copy
 import importlib.metadata
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -41,7 +42,7 @@ def make(task: Task, size: int, quality: Quality) -> "GymMujoco":
     return TASKS[task.id](task, env, size, quality)
 
 
-class GymMujoco:
+class GymMujoco(ABC):
     """State: what `HEAD` names, then generalised positions and velocities."""
 
     HEAD: ClassVar[tuple[str, ...]] = ()
@@ -101,9 +102,9 @@ class GymMujoco:
         self._mujoco.mj_camlight(model, shown)
         return self._frames.render()
 
+    @abstractmethod
     def head(self) -> Sequence[float]:
         """The values that `HEAD` names; the first two span the coverage maps. Functions of positions and velocities alone."""
-        raise NotImplementedError
 
     def state(self) -> np.ndarray:
         return np.concatenate([self.head(), self.data.qpos, self.data.qvel]).astype(np.float32)
@@ -125,9 +126,9 @@ class GymMujoco:
             self._plan = Planner(self)
         return self._plan
 
+    @abstractmethod
     def plan_rewards(self, qpos_NTQ: np.ndarray, qvel_NTQ: np.ndarray, sensor_NTS: np.ndarray) -> np.ndarray:
         """What a planner maximises besides the cost of control, [N, T], one value a control step."""
-        raise NotImplementedError
 
 
 class Ant(GymMujoco):

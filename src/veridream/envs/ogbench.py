@@ -10,6 +10,7 @@ import importlib.metadata
 import math
 import tempfile
 import xml.etree.ElementTree as ET
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def camera_distance(view: float) -> float:
     return view / 2 / math.tan(math.radians(FOVY / 2))
 
 
-class OgBench:
+class OgBench(ABC):
     """What the tasks share. State of the point: x, y, goal x, y (m).
 
     State of the ant: place (3, m), orientation (quaternion, 4), hip and ankle of each leg (8, rad), their velocities (6 + 8), goal x, y.
@@ -204,13 +205,13 @@ class OgBench:
             self.data.qpos[2:7] = 0.55, math.cos(turn), 0.0, 0.0, math.sin(turn)
             self.data.qpos[7:15] = np.array(STANDING) + rng.uniform(-0.1, 0.1, 8)
 
+    @abstractmethod
     def _start(self, rng: np.random.Generator) -> None:
         """Draws the first state and the goal of an episode."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _judge(self) -> tuple[float, bool]:
         """Reward, in [0, 1], and success of the control step that was just made."""
-        raise NotImplementedError
 
 
 class MazeRun(OgBench):

@@ -4,6 +4,7 @@ A reward reads positions, velocities and position or velocity sensors alone, wit
 (one moment) and the planner (plans x time).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,7 @@ def soft(x: np.ndarray, low: float, margin: float) -> np.ndarray:
     return out
 
 
-class Body:
+class Body(ABC):
     """A planar body, and in its subclasses a reward on it. Rewards of a control step are in [0, 1]."""
 
     substeps: int  # physics steps a control step
@@ -46,25 +47,25 @@ class Body:
     settle: int = 0  # physics steps without actuation between `place` and the first frame
     thick: tuple[str, ...] = ()  # geoms drawn thicker on small frames, where they are about a pixel wide
 
+    @abstractmethod
     def model(self) -> Any:
         """A fresh mujoco.MjModel."""
-        raise NotImplementedError
 
+    @abstractmethod
     def place(self, model: Any, data: Any, rng: np.random.Generator) -> None:
         """Writes the first positions of an episode into data.qpos, which holds the model's default pose."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reward(self, now: Reading) -> np.ndarray:
         """The task's reward, [...]."""
-        raise NotImplementedError
 
     def plan_reward(self, now: Reading) -> np.ndarray:
         """What a planner maximises, [...]: the reward, where the reward itself shows the way."""
         return self.reward(now)
 
+    @abstractmethod
     def state(self, now: Reading) -> np.ndarray:
         """State [..., state_dim]."""
-        raise NotImplementedError
 
 
 def build(text: str | bytes, sensors: str = "") -> Any:
