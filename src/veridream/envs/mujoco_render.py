@@ -6,6 +6,7 @@ small sizes, draws coarser facets and a larger frame that is averaged down: edge
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -58,6 +59,7 @@ class FrameRenderer:
                 model.vis.quality.numslices, model.vis.quality.numstacks = 12, 8
         self._camera = self._make_camera(camera)
         self._renderer = mujoco.Renderer(model, side, side)
+        self._release = finalize(self, _release, self._renderer)  # keeps the renderer alive until then, also in a cycle of garbage
         flags = self._renderer.scene.flags
         if self._fast:
             flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
@@ -97,13 +99,17 @@ class FrameRenderer:
         return shrink(self._renderer.render(), self.supersample)
 
     def close(self) -> None:
-        """Frees the rendering context, as the current one: MuJoCo's own close would delete the like-numbered textures of whichever is current."""
-        renderer = self._renderer
-        if renderer._mjr_context is not None:
-            renderer._gl_context.make_current()
-            renderer._mjr_context.free()
-            renderer._mjr_context = None
-        renderer.close()
+        """Frees the rendering context; done too when the renderer is dropped without being closed."""
+        self._release()
+
+
+def _release(renderer: Any) -> None:
+    """Frees a mujoco.Renderer as the current one: its own close would delete the like-numbered textures of whichever is current."""
+    if renderer._mjr_context is not None:
+        renderer._gl_context.make_current()
+        renderer._mjr_context.free()
+        renderer._mjr_context = None
+    renderer.close()
 
 
 def shrink(frame_HWC: np.ndarray, factor: int) -> np.ndarray:
