@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from veridream.params.model import Params
 from veridream.params.tasks import UnknownTask, task
+from veridream.params.yaml_text import parse_yaml
 
 ROOT = Path(__file__).resolve().parents[3] / "params"
 
@@ -44,7 +45,7 @@ def load_params(scale: str, overrides: Iterable[str] = (), root: Path = ROOT) ->
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(path.read_text())
+        data = parse_yaml(path.read_text())
     except yaml.YAMLError as e:
         raise ParamsError(f"{path}: not valid YAML: {e}") from None
     if data is not None and not isinstance(data, dict):
@@ -56,7 +57,7 @@ def _parse_override(text: str) -> dict[str, Any]:
     key, eq, value = text.partition("=")
     if not eq or not key:
         raise ParamsError(f"override {text!r}: write key.path=value, for example score.seeds=8")
-    out: Any = yaml.safe_load(value)
+    out: Any = parse_yaml(value)
     for part in reversed(key.split(".")):
         out = {part: out}
     return out

@@ -6,10 +6,10 @@ import functools
 from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 
 from veridream.params.model import Positive, Strict
+from veridream.params.yaml_text import parse_yaml
 
 REGISTRY = Path(__file__).resolve().parents[3] / "params" / "tasks.yaml"
 SCORES = REGISTRY.with_name("task_scores.csv")
@@ -56,7 +56,7 @@ class UnknownTask(ValueError):
 @functools.cache
 def registry(path: Path = REGISTRY) -> dict[str, Task]:
     """Every known task by id. Raises ValueError that names the row and key when the file is wrong."""
-    rows = yaml.safe_load(path.read_text())
+    rows = parse_yaml(path.read_text())
     try:
         tasks = TypeAdapter(list[Task]).validate_python(rows)
     except ValidationError as e:

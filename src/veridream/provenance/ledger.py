@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from veridream.params.yaml_text import parse_yaml
 from veridream.provenance.audit import Receipt
 from veridream.provenance.digest import ROOT, code_digest, job_domains
 from veridream.provenance.graph import ordered, parents, rounds
@@ -73,7 +74,7 @@ def dvc_stages(scale: str, receipts: dict[str, Receipt]) -> dict[str, Any]:
 
 def dvc_yaml(scale: str, receipts: dict[str, Receipt], current: str | None) -> str:
     """The text of dvc.yaml: this scale's stages from its receipts, other scales' as they stand in `current`."""
-    old = (yaml.safe_load(current) or {}) if current else {}
+    old = (parse_yaml(current) or {}) if current else {}
     others = {k: v for k, v in old.get("stages", {}).items() if not k.startswith(f"{scale}-")}
     stages = dict(sorted({**others, **dvc_stages(scale, receipts)}.items()))
     metrics = sorted({m for m in old.get("metrics", []) if m != metrics_path(scale)} | {metrics_path(scale)})

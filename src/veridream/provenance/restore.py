@@ -5,8 +5,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
-
+from veridream.params.yaml_text import parse_yaml
 from veridream.provenance.audit import Records
 from veridream.provenance.digest import ROOT
 from veridream.provenance.graph import ancestors, parents
@@ -31,7 +30,7 @@ def sound_receipts(records: Records, failing: dict[str, list[str]]) -> list[str]
 def checkout(scale: str, root: Path = ROOT, force: bool = False) -> None:
     """dvc checkout of a scale's stages. Raises WorkflowFailed with DVC's own words, for example where unrecorded results would be lost."""
     path = root / "dvc.yaml"
-    stages = (yaml.safe_load(path.read_text()) or {}).get("stages", {}) if path.is_file() else {}
+    stages = (parse_yaml(path.read_text()) or {}).get("stages", {}) if path.is_file() else {}
     names = [n for n in stages if n.startswith(f"{scale}-")]
     if not names:
         raise WorkflowFailed(f"dvc.yaml records nothing of scale {scale}; `make record SCALE={scale}` does, after a run")

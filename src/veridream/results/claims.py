@@ -4,10 +4,10 @@ import inspect
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from veridream.params.model import Strict
+from veridream.params.yaml_text import parse_yaml
 from veridream.results.evidence import MEASURES, Evidence, NotAvailable
 from veridream.results.verdicts import VERDICTS, Rule, verdict
 
@@ -58,7 +58,7 @@ class Claim(Strict):
 
 def load_claims(path: Path) -> list[Claim]:
     """The ledger's entries. Raises ValueError that names the file, the entry and the key; an entry without definition or unit is refused."""
-    rows = yaml.safe_load(path.read_text())
+    rows = parse_yaml(path.read_text())
     try:
         claims = TypeAdapter(list[Claim]).validate_python(rows)
     except ValidationError as e:

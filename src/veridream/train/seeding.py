@@ -29,5 +29,5 @@ def seeded_initialisation(*key: int | str) -> Iterator[None]:
 def deterministic_cpu(threads: int) -> None:
     """Fixed thread count (sums depend on it) and deterministic kernels."""
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True)
+    torch.set_deterministic_debug_mode("error")  # use_deterministic_algorithms would import the compiler, 2 s
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a debugging aid that costs time
