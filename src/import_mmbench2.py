@@ -42,7 +42,8 @@ def main() -> None:
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--source", type=Path, required=True, help="folder with the task's files")
     ap.add_argument("--task", required=True)
-    ap.add_argument("--behaviour", choices=spec.BEHAVIOURS, required=True, help="what acted; partition zeros is noop, mixed-* is noise")
+    known = [b for b in spec.BEHAVIOURS if b != "switched"]  # the data do not say what acted in which step
+    ap.add_argument("--behaviour", choices=known, required=True, help="what acted; partition zeros is noop, mixed-* is noise")
     ap.add_argument("--out", type=Path, required=True)
     a = ap.parse_args()
     try:

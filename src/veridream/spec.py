@@ -8,7 +8,7 @@ Row convention ("led to"): row t of an episode holds observation t and the actio
 `prev_action` and `reward` are NaN exactly at `is_first` rows.
 """
 
-FORMAT_VERSION = "1"  # of the episode store; readers refuse any other
+FORMAT_VERSION = "2"  # of the episode store; readers refuse any other
 ACTION_DIM = 16  # every action is zero-padded to this; dimensions beyond the task's own are masked
 
 # Each domain's simulators stand in one module, imported when a task of the domain is made. A job's code is that of its own domains alone.
@@ -25,7 +25,9 @@ DOMAIN_MODULES = {
     "atari": "veridream.envs.atari",
 }
 
-BEHAVIOURS = ("noop", "random", "expert", "transformed", "noise", "curiosity")
+BEHAVIOURS = ("noop", "random", "expert", "transformed", "noise", "switched", "curiosity", "human")
+SEGMENTS = ("noop", "random", "expert", "transformed", "noise")  # what can act in a segment of a switched episode
+EXPERT_BEHAVIOURS = ("expert", "transformed", "noise")  # for tasks that have an expert
 ROLES = ("corpus", "targeted", "test")  # pretraining data; data collected on unseen tasks; held-out data of unseen tasks
 SPLITS = ("train", "heldout")
 PREDICTORS = ("u_r", "u_f", "u_s")  # round-trip residual, flow instability, inter-seed variance

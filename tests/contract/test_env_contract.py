@@ -244,6 +244,26 @@ def test_behaviours_are_reproducible(env, behaviour):
     assert np.abs(outs[0][0]).max() <= 1.0
 
 
+def test_behaviours_take_over_from_each_other(env):
+    """An expert that begins in the middle of an episode, at a state that others left it."""
+    weights = {"noop": 0.2, "random": 0.2, "expert": 0.2, "transformed": 0.2, "noise": 0.2}
+    outs = []
+    for _ in range(2):
+        env.reset(43)
+        b = make_behaviour("switched", env, lambda: make_expert(env, CEM), np.random.default_rng(43), {"shortest": 1, "longest": 2, "weights": weights})
+        actions, acted = [], []
+        for _ in range(6):
+            actions.append(b.act())
+            acted.append(b.acting)
+            if env.step(actions[-1]).is_last:
+                break
+        outs.append((np.array(actions), acted, b.parameters))
+    np.testing.assert_array_equal(outs[0][0], outs[1][0])
+    assert outs[0][1:] == outs[1][1:]
+    assert np.isfinite(outs[0][0]).all() and np.abs(outs[0][0]).max() <= 1.0
+    assert env.task.expert or set(outs[0][1]) <= {"noop", "random"}
+
+
 def test_unknown_tasks_and_sizes_are_refused():
     with pytest.raises(ValueError, match="cup-catch"):
         make("cup-cach", 32)

@@ -1,17 +1,22 @@
 """Small stores for tests, with CounterEnv pixels."""
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from helpers.counter_env import counter_frame
+from veridream import spec
 from veridream.io.episode_store import Episode, EpisodeWriter, attrs_for, episode_seed
 from veridream.params.tasks import task as task_of
 
 
 def make_episode(length: int, number: int = 0, task: str = "pygame-pong", behaviour: str = "random", seed: int = 0, size: int = 32, env: int = 1) -> Episode:
-    """`length` rows. Actions come from the episode's seed; reward t is t; state is [episode, step, zeros...] (6 numbers)."""
+    """`length` rows. Actions come from the episode's seed; reward t is t; state is [episode, step, zeros...] (6 numbers).
+
+    Of a switched behaviour: segments of up to three steps, by all that can act in turn.
+    """
     t = task_of(task)
     own = episode_seed(task, behaviour, seed, number)
     rng = np.random.default_rng(own)
@@ -24,7 +29,12 @@ def make_episode(length: int, number: int = 0, task: str = "pygame-pong", behavi
     state = np.zeros((length, 6), dtype=np.float32)
     state[:, 0], state[:, 1] = number, np.arange(length)
     terminal = np.zeros(length, dtype=bool)
-    return Episode(frames, action, reward, terminal, state, own, success=bool(length % 2), behaviour={"scale": number / 4})
+    e = Episode(frames, action, reward, terminal, state, own, success=bool(length % 2), behaviour={"scale": number / 4})
+    if behaviour != "switched":
+        return e
+    codes = (np.arange(length - 1) // 3 + number) % len(spec.SEGMENTS)
+    segments = [{"behaviour": spec.SEGMENTS[codes[k]], "steps": len(codes[k : k + 3])} for k in range(0, length - 1, 3)]
+    return dataclasses.replace(e, behaviour={"segments": segments}, acted=np.array([*codes[:1], *codes], np.uint8) if length > 1 else np.zeros(1, np.uint8))
 
 
 def make_store(

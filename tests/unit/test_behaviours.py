@@ -145,6 +145,88 @@ def test_every_kind_is_drawn():
         assert {make_behaviour(name, ENV, Constant, np.random.default_rng(s)).parameters["kind"] for s in range(60)} == set(kinds)
 
 
+WEIGHTS = {"expert": 0.3, "noise": 0.25, "random": 0.25, "transformed": 0.15, "noop": 0.05}
+SWITCHING = {"shortest": 5, "longest": 12, "weights": WEIGHTS}
+PLAYED = SimpleNamespace(action_dim=3, task=SimpleNamespace(id="a-task", expert="scripted"))
+UNPLAYED = SimpleNamespace(action_dim=3, task=SimpleNamespace(id="a-task", expert=None))
+
+
+def switched(seed, steps, env=PLAYED, factory=Constant, switching=SWITCHING):
+    """(actions, what acted, parameters) of an episode."""
+    b = make_behaviour("switched", env, factory, np.random.default_rng(seed), switching)
+    out = [(b.act(), b.acting) for _ in range(steps)]
+    return np.array([a for a, _ in out]), [name for _, name in out], b.parameters
+
+
+def test_segments_say_what_acted_in_each_step():
+    _, acted, p = switched(0, 1500)
+    lengths = [s["steps"] for s in p["segments"]]
+    assert [s["behaviour"] for s in p["segments"] for _ in range(s["steps"])] == acted
+    assert sum(lengths) == 1500 and set(lengths[:-1]) <= set(range(5, 13)) and len(set(lengths)) > 4
+    assert set(acted) == set(WEIGHTS)
+
+
+def test_each_segment_is_the_behaviour_it_names():
+    actions, acted, p = switched(1, 1500)
+    start = 0
+    for s in p["segments"]:
+        a = actions[start : start + s["steps"]].astype(np.float64)
+        if s["behaviour"] == "noop":
+            assert not a.any()
+        if s["behaviour"] == "expert":  # begun anew: the first action is that of its first step
+            np.testing.assert_allclose(a, clean(len(a)), atol=1e-6)
+        if s.get("kind") == "flip":
+            np.testing.assert_allclose(a, clean(len(a)) * np.where(np.isin(np.arange(3), s["dims"]), -1.0, 1.0), atol=1e-6)
+        if s["behaviour"] == "random":
+            assert len(np.unique(a)) == a.size
+        assert ("kind" in s) == (s["behaviour"] in ("transformed", "noise"))
+        start += s["steps"]
+    assert set(acted) == set(WEIGHTS)
+
+
+def test_the_share_of_the_steps_is_the_weight():
+    _, acted, _ = switched(2, 40_000)
+    for name, weight in WEIGHTS.items():
+        assert acted.count(name) / 40_000 == pytest.approx(weight, abs=0.03)
+
+
+def test_a_task_without_an_expert_switches_between_noop_and_random():
+    _, acted, _ = switched(0, 6000, UNPLAYED, never)
+    assert set(acted) == {"noop", "random"} and acted.count("noop") / 6000 == pytest.approx(0.05 / 0.3, abs=0.05)
+
+
+def test_the_expert_is_made_once_an_episode():
+    made = []
+
+    def factory():
+        made.append(1)
+        return Constant()
+
+    _, acted, _ = switched(0, 200, factory=factory)
+    assert len(made) == 1 and acted.count("expert") > 20
+
+
+@given(st.integers(0, 2**32))
+def test_a_switched_episode_comes_from_the_generator_alone_and_is_json(seed):
+    (a, names, p), (b, again, q) = switched(seed, 40), switched(seed, 40)
+    np.testing.assert_array_equal(a, b)
+    assert names == again and p == q == json.loads(json.dumps(p))
+    assert a.dtype == np.float32 and np.abs(a).max() <= 1
+
+
+@pytest.mark.parametrize(
+    "env, switching, said",
+    [
+        (PLAYED, None, "a-task: switched behaviour without its params; give collect.switched"),
+        (PLAYED, {**SWITCHING, "shortest": 13}, "segments of 13 to 12 steps"),
+        (UNPLAYED, {**SWITCHING, "weights": {"expert": 0.5, "noise": 0.5}}, "a-task: it has no expert, and collect.switched.weights"),
+    ],
+)
+def test_bad_switching_is_refused(env, switching, said):
+    with pytest.raises(ValueError, match=said):
+        switched(0, 1, env, switching=switching)
+
+
 def test_unknown_behaviours_are_named():
     with pytest.raises(ValueError, match="curiosity"):
         make_behaviour("curiosity", ENV, Constant, np.random.default_rng(0))

@@ -92,6 +92,30 @@ def test_every_row_of_a_collected_store(tmp_path):
     assert validate_store(path) == []
 
 
+def test_what_acted_stands_in_every_row(tmp_path):
+    t = task("cartpole-swingup-sparse")  # has no expert: noop and random are left
+    path = tmp_path / "corpus" / t.id / "switched-s3.zarr"
+    switched = {"shortest": 2, "longest": 4, "weights": {"noop": 0.4, "random": 0.4, "expert": 0.2}}
+    begun = []
+    env = AgentEnv(t, CounterEnv([60], action_dim=t.action_dim), 16)
+    collect(env, path, {**PARAMS, "task": t.id, "behaviour": "switched", "episodes": 3, "switched": switched}, lambda *x: begun.append(x))
+    s = open_store(path)
+    names = np.array(s.attrs.acted_names)[s.acted]
+    assert set(names) == {"noop", "random"} and s.attrs.acted_names == ["noop", "random", "expert", "transformed", "noise"]
+    inner = ~s.is_first
+    np.testing.assert_array_equal(names[inner] == "noop", s.prev_action[inner, 0] == 0.0)
+    np.testing.assert_array_equal(s.acted[s.offset], s.acted[s.offset + 1])
+    assert begun == [(i, episode_seed(t.id, "switched", 3, i)) for i in range(3)]
+    assert validate_store(path) == []
+
+
+def test_one_behaviour_acts_throughout(tmp_path):
+    path = tmp_path / "corpus/pygame-pong/random-s3.zarr"
+    collect(agent([3, 5]), path, {**PARAMS, "episodes": 2})
+    s = open_store(path)
+    assert s.attrs.acted_names == ["random"] and s.acted.tolist() == [0] * s.frames
+
+
 def test_collecting_twice_gives_the_same_bytes(tmp_path):
     ids = []
     for name in ("a", "b"):

@@ -33,6 +33,7 @@ def test_what_is_read_is_what_was_written(tmp_path):
     assert s.rows(2) == slice(4, 6) and len(s) == 3 and s.frames == 6
     assert s.attrs.task == "pygame-pong" and s.attrs.domain == "pygame" and s.attrs.action_dim == 1
     assert s.id == "corpus/pygame-pong/random-s0"
+    assert s.acted.tolist() == [0] * 6 and s.acted.dtype == np.uint8 and s.attrs.acted_names == ["random"]
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -155,6 +156,8 @@ def changed(name, row, value):
         (changed("is_terminal", 1, True), "is_terminal: row 1 is set before the last row 3"),
         (dataclasses.replace(make_episode(4, size=16), reward=np.zeros(3, np.float32)), r"reward: float32 \(3,\), expected float32 \(4,\)"),
         (dataclasses.replace(make_episode(4, size=16), is_terminal=np.zeros(4, np.int32)), "is_terminal: int32"),
+        (dataclasses.replace(make_episode(4, size=16), acted=np.zeros(4, np.int64)), r"acted: int64 \(4,\) up to 0, expected uint8 \(4,\) below 1"),
+        (dataclasses.replace(make_episode(4, size=16), acted=np.ones(4, np.uint8)), r"acted: uint8 \(4,\) up to 1, expected uint8 \(4,\) below 1"),
         (make_episode(4, size=8), r"frame: uint8 \(4, 8, 8, 3\), expected uint8 \(4, 16, 16, 3\)"),
     ],
 )
@@ -166,11 +169,18 @@ def test_a_wrong_episode_is_refused_with_array_and_row(tmp_path, episode, messag
         open_store(path)
 
 
+def test_a_switched_store_needs_what_acted(tmp_path):
+    attrs = attrs_for("pygame-pong", "corpus", "switched", 0, 1, 16)
+    with pytest.raises(ValueError, match="episode 0: acted: missing; a store of noop, random, expert, transformed, noise records"):
+        with EpisodeWriter(store_path(tmp_path, behaviour="switched"), attrs, size=16, state_dim=6) as w:
+            w.append(dataclasses.replace(make_episode(4, size=16), acted=None))
+
+
 def test_other_format_versions_are_refused(tmp_path):
     path = make_store(store_path(tmp_path))
     manifest = json.loads((path / "manifest.json").read_text())
     (path / "manifest.json").write_text(json.dumps({**manifest, "format_version": "0"}))
-    with pytest.raises(StoreError, match="format version '0', this code reads '1'; collect the store again"):
+    with pytest.raises(StoreError, match="format version '0', this code reads '2'; collect the store again"):
         open_store(path)
 
 
@@ -181,7 +191,7 @@ def test_missing_damaged_and_incomplete(tmp_path):
     (path / "manifest.json").write_text("{")
     with pytest.raises(StoreError, match="damaged manifest"):
         open_store(path)
-    (path / "manifest.json").write_text('{"format_version": "1"}')
+    (path / "manifest.json").write_text('{"format_version": "2"}')
     with pytest.raises(StoreError, match="lacks frames, arrays, files, episodes"):
         open_store(path)
 

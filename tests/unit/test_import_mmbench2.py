@@ -84,6 +84,7 @@ def test_frames_and_actions_are_exact(tmp_path, truth, write):
     np.testing.assert_array_equal(store.reward, truth["reward"])
     np.testing.assert_array_equal(store.is_terminal, truth["terminated"])
     assert store.length.tolist() == list(LENGTHS) and store.attrs.task == TASK
+    assert store.attrs.acted_names == ["expert"] and not store.acted.any()
     with pytest.raises(StoreError, match="exists already"):
         import_task(tmp_path, TASK, "expert", tmp_path / "out")
 

@@ -39,6 +39,21 @@ def test_an_empty_scale_is_the_papers(scale):
     assert scale("") == Params()
 
 
+NO_EXPERT = "tasks: {seen: [atari-asterix, pygame-pong]}\n"
+
+
+def test_the_papers_behaviours_go_with_a_task_that_has_no_expert(scale):
+    p = scale(NO_EXPERT + "collect: {counts: [9, 9]}")
+    assert p.collect.shares == {"switched": 1.0} and behaviour_counts(p, "atari-asterix") == {"switched": 9}
+
+
+def test_a_switched_job_reads_its_own_params_and_others_do_not(scale):
+    p = scale("collect: {shares: {switched: 0.5, noop: 0.5}}")
+    slices = {b: stage_params(p, "collect_episodes", role="corpus", task="cup-catch", behaviour=b, seed="0") for b in ("switched", "noop")}
+    assert slices["switched"]["switched"] == p.collect.switched.model_dump() and slices["switched"]["expert"] == p.collect.expert.model_dump()
+    assert "switched" not in slices["noop"] and "expert" not in slices["noop"]
+
+
 @pytest.mark.parametrize(
     "text, said",
     [
@@ -55,6 +70,16 @@ def test_an_empty_scale_is_the_papers(scale):
         ("tasks: {unseen: [cup-catch-var2]}", "tasks.unseen: unknown task 'cup-catch-var2'; did you mean 'cup-catch-var1'?"),
         ("tasks: {unseen: [cup-catch]}", "named twice: cup-catch"),
         ("collect: {shares: {expert: 0.5, noise: 0.6}}", "shares sum to 1.1, they must sum to 1"),
+        ("collect: {shares: {curiosity: 1.0}}", "collect.shares.curiosity"),
+        ("collect: {switched: {weights: {switched: 1.0}}}", "collect.switched.weights.switched"),
+        ("collect: {switched: {weights: {noop: 0.5}}}", "collect.switched: weights sum to 0.5, they must sum to 1"),
+        ("collect: {switched: {shortest: 9, longest: 8}}", "collect.switched: shortest (9) exceeds longest (8)"),
+        (NO_EXPERT + "collect: {counts: [9, 9], shares: {noise: 0.5, noop: 0.5}}", "collect.shares: noise on atari-asterix, which has no expert"),
+        (
+            NO_EXPERT + "collect: {counts: [9, 9], switched: {weights: {noise: 1.0}}}",
+            "collect.switched.weights: nothing but experts, and atari-asterix has none",
+        ),
+        ("tasks: {unseen: [atari-asterix]}", "tasks.unseen (targeted data): expert on atari-asterix, which has no expert"),
         ("collect: {counts: [1, 2]}", "collect.counts has 2 entries for 7 seen tasks"),
         ("render: {size: 225}", "does not divide render.size (225)"),
         ("collect: {max_steps: 8}", "collect.max_steps (8) is too short"),
@@ -85,8 +110,14 @@ def test_overrides_come_last_and_are_checked(scale):
         assert said in str(e.value)
 
 
-def test_shares_replace_as_a_whole(scale):
+def test_shares_and_weights_replace_as_a_whole(scale):
     assert scale("collect: {shares: {expert: 1.0}}").collect.shares == {"expert": 1.0}
+    assert scale("collect: {switched: {weights: {noop: 1.0}}}").collect.switched.weights == {"noop": 1.0}
+
+
+def test_small_scales_keep_whole_episodes_of_one_behaviour():
+    assert list(load_params("laptop").collect.shares.items()) == [("expert", 0.3), ("noise", 0.25), ("random", 0.25), ("transformed", 0.15), ("noop", 0.05)]
+    assert load_params("smoke").collect.shares == {"expert": 0.5, "noise": 0.5}
 
 
 def test_params_cannot_be_changed_in_place():
@@ -185,13 +216,13 @@ def changed(model: Any, path: tuple[str, ...]) -> Any:
     return model.model_copy(update={path[0]: changed(value, path[1:]) if len(path) > 1 else other(value)})
 
 
-PAPER = load_params("laptop")
+PAPER = load_params("laptop", ["collect.shares={expert: 0.5, noop: 0.1, switched: 0.4}"])
 
 
 def read_by_jobs(p: Params) -> Any:
     """What jobs get to see: every store row, and one slice or a few of each stage."""
     task_id, cem = p.tasks.seen[0], "cup-catch"
-    names = [f"collect_episodes/corpus/{t}/expert-s{p.collect.seed}" for t in {task_id, cem} & set(p.tasks.seen)]
+    names = [f"collect_episodes/corpus/{t}/{b}-s{p.collect.seed}" for t in sorted({task_id, cem} & set(p.tasks.seen)) for b in ("expert", "switched")]
     names += [
         f"collect_curiosity/{p.tasks.unseen[0]}-s{p.targeted.seed}",
         "index_episodes/corpus",

@@ -137,8 +137,8 @@ def test_the_stamp_of_the_workflow_is_no_extra_file(path):
 
 
 def test_wrong_format_version(path):
-    sign(path, format_version="2")
-    assert len(says(path, "format version '2', this code reads '1'")) == 1
+    sign(path, format_version="1")
+    assert len(says(path, "format version '1', this code reads '2'")) == 1
 
 
 def test_wrong_format_version_in_the_attributes(path):
@@ -236,6 +236,44 @@ def test_is_last_against_the_lengths(path):
 def test_is_terminal_within_an_episode(path):
     rewrite(path, "is_terminal", at(4, True))
     assert len(says(path, "is_terminal: row 4: set before the last row")) == 1
+
+
+def test_another_behaviour_acted(path):
+    rewrite(path, "acted", at(9, 1))
+    assert len(says(path, "acted: row 9: 1 is not what a store of random alone holds, 0")) == 1
+
+
+def test_names_of_what_acted(path):
+    attributes(path, acted_names=["noop"])
+    assert len(says(path, "attribute acted_names: ['noop'], a store of behaviour random has ['random']")) == 1
+
+
+@pytest.fixture
+def switched(tmp_path):
+    return make_store(store_path(tmp_path / "switched", behaviour="switched"), LENGTHS, behaviour="switched", size=8)
+
+
+def test_a_switched_store_has_no_problems(switched):
+    assert validate_store(switched) == []
+
+
+def test_what_acted_against_the_segments(switched):
+    rewrite(switched, "acted", lambda a: np.roll(a, 1))
+    assert len(says(switched, "acted: row ", "what the episode's segments say (of noop, random, expert, transformed, noise)")) == 1
+
+
+@pytest.mark.parametrize(
+    "segments, said",
+    [
+        ([{"behaviour": "noop", "steps": 5}], "episode 1: its segments have 5 steps, its rows 11"),
+        ([{"behaviour": "dance", "steps": 11}], "episode 1: no list of segments, each with its behaviour and steps"),
+        (None, "episode 1: no list of segments, each with its behaviour and steps"),
+    ],
+)
+def test_segments_that_do_not_fit_the_rows(switched, segments, said):
+    drawn = json.loads((switched / "zarr.json").read_text())["attributes"]["behaviour_parameters"]
+    attributes(switched, behaviour_parameters=[drawn[0], {"segments": segments}, drawn[2]])
+    assert len(says(switched, f"attribute behaviour_parameters: {said}")) == 1
 
 
 def test_state_not_finite(path):

@@ -1,5 +1,6 @@
 """Runs episodes in an environment and records them row by row. Whatever crosses the environment's border is checked here."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -81,13 +82,14 @@ def store_attrs(env: Env, params: Mapping[str, Any]) -> StoreAttrs:
     )
 
 
-def collect(env: Env, path: str | Path, params: Mapping[str, Any]) -> dict[str, int]:
+def collect(env: Env, path: str | Path, params: Mapping[str, Any], begun: Callable[[int, int], None] = lambda episode, seed: None) -> dict[str, int]:
     """Collects a whole store. Every episode depends on its own seed alone, so a rerun from nothing gives the same bytes.
 
     Args:
         env: the task's environment.
         path: where the store goes; must not exist.
-        params: the stage's params, see `store_attrs`; `expert` for tasks whose expert plans.
+        params: the stage's params, see `store_attrs`; `expert` for tasks whose expert plans, `switched` for that behaviour.
+        begun: told the number and seed of each episode before its reset.
     Returns:
         {episodes, frames} written.
     """
@@ -99,8 +101,9 @@ def collect(env: Env, path: str | Path, params: Mapping[str, Any]) -> dict[str, 
     ):
         for i in range(total):
             seed = episode_seed(attrs.task, attrs.behaviour, attrs.seed, i)
+            begun(i, seed)
             try:
-                writer.append(_behaved(env, attrs.behaviour, seed, params.get("expert") or {}))
+                writer.append(_behaved(env, attrs, seed, params))
             except StoreError:
                 raise  # the disk, not the episode
             except ValueError as e:
@@ -109,9 +112,19 @@ def collect(env: Env, path: str | Path, params: Mapping[str, Any]) -> dict[str, 
     return {"episodes": len(writer.episodes), "frames": writer.frames}
 
 
-def _behaved(env: Env, name: str, seed: int, expert: Mapping[str, Any]) -> Episode:
-    def begin() -> tuple[Policy, Mapping[str, Any]]:
-        behaviour = make_behaviour(name, env, lambda: make_expert(env, dict(expert)), np.random.default_rng([seed, 1]))
-        return behaviour.act, behaviour.parameters
+def _behaved(env: Env, attrs: StoreAttrs, seed: int, params: Mapping[str, Any]) -> Episode:
+    acted: list[int] = []
 
-    return record_episode(env, seed, begin)
+    def begin() -> tuple[Policy, Mapping[str, Any]]:
+        rng = np.random.default_rng([seed, 1])
+        behaviour = make_behaviour(attrs.behaviour, env, lambda: make_expert(env, dict(params.get("expert") or {})), rng, params.get("switched"))
+
+        def act() -> np.ndarray:
+            action = behaviour.act()
+            acted.append(attrs.acted_names.index(behaviour.acting))
+            return action
+
+        return act, behaviour.parameters
+
+    episode = record_episode(env, seed, begin)
+    return dataclasses.replace(episode, acted=np.array([*acted[:1], *acted], dtype=np.uint8))

@@ -6,6 +6,7 @@
     store.frame[store.offset[2] : store.offset[2] + store.length[2]]
 
 Row t holds observation t and the action and reward that LED to it; `prev_action` and `reward` are NaN exactly at `is_first` rows.
+`acted` says what gave that action, a number into the attribute `acted_names`; an `is_first` row repeats the row after it.
 The same episodes give the same bytes. The manifest is written last: a store without one was never finished, and no reader opens it.
 """
 
@@ -15,7 +16,7 @@ import functools
 import hashlib
 import os
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ class Episode:
     seed: int
     success: bool
     behaviour: dict[str, Any] = field(default_factory=dict)  # parameters drawn for this episode, JSON-ready
+    acted: np.ndarray | None = None  # uint8 [T], what gave each row's action, into acted_names; None: the first name, throughout
 
 
 def episode_digest(frame: np.ndarray, prev_action: np.ndarray, reward: np.ndarray, state: np.ndarray) -> str:
@@ -72,7 +74,7 @@ def episode_digest(frame: np.ndarray, prev_action: np.ndarray, reward: np.ndarra
     return h.hexdigest()
 
 
-def check_episode(e: Episode, size: int, state_dim: int, action_dim: int) -> None:
+def check_episode(e: Episode, size: int, state_dim: int, action_dim: int, acted_names: Sequence[str]) -> None:
     """Raises ValueError at the first array and row that breaks the row convention, a range, a shape or a dtype."""
     t = len(e.frame)
     if t < 1:
@@ -97,6 +99,11 @@ def check_episode(e: Episode, size: int, state_dim: int, action_dim: int) -> Non
             raise ValueError(f"{name}: row {row + (len(a) < t)} holds {a[row].tolist()}; actions lie in [-1, 1], padding is 0, all is finite")
     if e.is_terminal[:-1].any():
         raise ValueError(f"is_terminal: row {int(np.argmax(e.is_terminal))} is set before the last row {t - 1}")
+    if e.acted is None:
+        if len(acted_names) > 1:
+            raise ValueError(f"acted: missing; a store of {', '.join(acted_names)} records what acted in each row")
+    elif e.acted.dtype != np.uint8 or e.acted.shape != (t,) or (e.acted >= len(acted_names)).any():
+        raise ValueError(f"acted: {e.acted.dtype} {e.acted.shape} up to {e.acted.max(initial=0)}, expected uint8 ({t},) below {len(acted_names)}")
 
 
 @contextlib.contextmanager
@@ -155,13 +162,14 @@ class EpisodeWriter:
     def append(self, e: Episode) -> None:
         """Adds one finished episode. Raises ValueError naming the episode, array and row that is wrong."""
         try:
-            check_episode(e, self.size, self.state_dim, self.attrs.action_dim)
+            check_episode(e, self.size, self.state_dim, self.attrs.action_dim, self.attrs.acted_names)
         except ValueError as problem:
             raise ValueError(f"{self.path}: episode {len(self.episodes)}: {problem}") from None
         t = len(e.frame)
         ends = np.zeros((2, t), dtype=bool)
         ends[0, 0] = ends[1, -1] = True
         values = {"prev_action": e.prev_action, "reward": e.reward, "is_first": ends[0], "is_last": ends[1], "is_terminal": e.is_terminal, "state": e.state}
+        values["acted"] = np.zeros(t, np.uint8) if e.acted is None else e.acted
         for name, a in values.items():
             self._rows[name].append(a)
         record = {"length": t, "seed": int(e.seed), "return": float(np.sum(e.reward[1:], dtype=np.float64)), "success": bool(e.success)}
@@ -264,6 +272,10 @@ class EpisodeStore:
     @functools.cached_property
     def state(self) -> np.ndarray:
         return self._numpy("state")  # f4 [N,S]
+
+    @functools.cached_property
+    def acted(self) -> np.ndarray:
+        return self._numpy("acted")  # u1 [N], into attrs.acted_names
 
     @functools.cached_property
     def offset(self) -> np.ndarray:

@@ -1,7 +1,8 @@
 """An episode store as a LeRobot dataset, format v3.0: parquet tables, frames as PNG inside them (lossless), no video.
 
-Our row t holds observation t and what led to it; LeRobot's row t holds observation t and the action taken then: actions and rewards move one
-row up. An episode's last row has no action: it holds zeros, with next.done true.
+Our row t holds observation t and what led to it; LeRobot's row t holds observation t and the action taken then: actions, rewards and what
+acted move one row up. An episode's last row has no action: it holds zeros (and what acted before it), with next.done true. `behaviour_index`
+says what acted, a row of meta/behaviours.parquet.
 """
 
 import io
@@ -17,7 +18,7 @@ from veridream.io.episode_store import EpisodeStore, StoreError
 
 IMAGE, FILE = "observation.image", "chunk-000/file-000.parquet"
 NUMBERS = ("observation.state", "action", "next.reward")
-INDICES = ("frame_index", "episode_index", "index", "task_index")
+INDICES = ("frame_index", "episode_index", "index", "task_index", "behaviour_index")
 
 
 def export_lerobot(store: EpisodeStore, root: Path) -> Path:
@@ -33,6 +34,7 @@ def export_lerobot(store: EpisodeStore, root: Path) -> Path:
     _write(part / "data" / FILE, columns | {IMAGE: _images(store)})
     _write(part / "meta/episodes" / FILE, _episodes(store, columns))
     _write(part / "meta/tasks.parquet", {"task_index": np.array([0]), "task": [a.instruction]})
+    _write(part / "meta/behaviours.parquet", {"behaviour_index": np.arange(len(a.acted_names)), "behaviour": a.acted_names})
     (part / "meta/stats.json").write_text(json.dumps({k: _stats(columns[k]) for k in NUMBERS}, indent=1))
     (part / "meta/info.json").write_text(json.dumps(_info(store, fps, sum(lengths)), indent=1))
     part.rename(out)
@@ -43,11 +45,12 @@ def _columns(store: EpisodeStore, fps: float) -> dict[str, np.ndarray]:
     a = store.attrs
     n, dim = store.frames, a.action_dim
     action, reward = np.zeros((n, dim), np.float32), np.zeros(n, np.float32)
-    frame, episode = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    frame, episode, acted = np.zeros(n, np.int64), np.zeros(n, np.int64), store.acted.astype(np.int64)
     for i in range(len(store)):
         rows = store.rows(i)
         action[rows.start : rows.stop - 1] = store.prev_action[rows][1:, :dim]
         reward[rows.start : rows.stop - 1] = store.reward[rows][1:]
+        acted[rows.start : rows.stop - 1] = store.acted[rows][1:]
         frame[rows], episode[rows] = np.arange(rows.stop - rows.start), i
     return {
         "observation.state": store.state.astype(np.float32),
@@ -59,6 +62,7 @@ def _columns(store: EpisodeStore, fps: float) -> dict[str, np.ndarray]:
         "episode_index": episode,
         "index": np.arange(n, dtype=np.int64),
         "task_index": np.zeros(n, np.int64),
+        "behaviour_index": acted,
     }
 
 

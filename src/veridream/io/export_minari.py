@@ -1,6 +1,7 @@
 """An episode store as a Minari dataset: N + 1 observations and N actions an episode, frames lossless.
 
 Our row t holds observation t and what led to it, Minari's step t the observation and what was done then: action and reward move one row up.
+Minari's infos belong to observations, so `state` and `acted` stay; what the numbers in `acted` stand for is the metadata's `acted_names`.
 """
 
 import os
@@ -37,10 +38,10 @@ def export_minari(store: EpisodeStore, root: Path) -> Path:
                 rewards=store.reward[rows][1:].tolist(),
                 terminations=[*flags, ended],
                 truncations=[*flags, not ended],
-                infos={"state": store.state[rows]},
+                infos={"state": store.state[rows], "acted": store.acted[rows]},
             )
         )
-    minari.create_dataset_from_buffers(
+    dataset = minari.create_dataset_from_buffers(
         name,
         buffers,
         observation_space=Box(0, 255, (a.size, a.size, 3), np.uint8),
@@ -50,4 +51,5 @@ def export_minari(store: EpisodeStore, root: Path) -> Path:
         data_format="hdf5",
         jpeg_encoding=False,
     )
+    dataset.storage.update_metadata({"acted_names": a.acted_names})
     return root / name

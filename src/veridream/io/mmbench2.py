@@ -6,7 +6,8 @@ Chunked, a task:  <task>_shard####.chunks and <task>_index.json {shard name: fra
                   endian), a JSON header {version, codec, num_frames, H, W, chunks: [[offset, bytes, frames], ...], crc32 (optional)}, then the
                   chunks: horizontal strips as lossless WebP. Offsets count from the first chunk's first byte.
 
-Rows follow the convention of our own store: action and reward of row t led to observation t and are NaN in an episode's first row.
+Rows follow the convention of our own store: action and reward of row t led to observation t and are NaN in an episode's first row. What acted
+in a step is not among them: a store of this data has one behaviour, the partition's.
 """
 
 import io

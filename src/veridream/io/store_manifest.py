@@ -46,8 +46,14 @@ class StoreAttrs:
     renderer: str = ""
     determinism: str = "bitwise"
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
+    acted_names: list[str] = dataclasses.field(default_factory=list)  # what the numbers in the array `acted` stand for
     format_version: str = spec.FORMAT_VERSION
     row_convention: str = ROW_CONVENTION
+
+
+def acted_names(behaviour: str) -> list[str]:
+    """What can act in a store of a behaviour: one name, or those of the segments of `switched`."""
+    return list(spec.SEGMENTS) if behaviour == "switched" else [behaviour]
 
 
 def attrs_for(task_id: str, role: str, behaviour: str, seed: int, episodes: int, size: int, **rest: Any) -> StoreAttrs:
@@ -66,6 +72,7 @@ def attrs_for(task_id: str, role: str, behaviour: str, seed: int, episodes: int,
         "action_repeat": t.action_repeat,
         "control_hz": t.control_hz,
         "camera": t.camera,
+        "acted_names": acted_names(behaviour),
     }
     return StoreAttrs(role=role, task=task_id, behaviour=behaviour, seed=seed, episodes_planned=episodes, size=size, **known, **rest)  # type: ignore[arg-type]
 
@@ -80,6 +87,7 @@ def array_specs(size: int, state_dim: int) -> dict[str, tuple[str, tuple[int, ..
         "is_last": ("bool", ()),
         "is_terminal": ("bool", ()),
         "state": ("float32", (state_dim,)),
+        "acted": ("uint8", ()),
         "episode/offset": ("int64", ()),
         "episode/length": ("int64", ()),
         "episode/seed": ("int64", ()),

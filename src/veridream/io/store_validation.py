@@ -7,11 +7,13 @@ import numpy as np
 
 from veridream import spec
 from veridream.io.episode_store import EpisodeStore, episode_digest, open_store
+from veridream.io.row_validation import different, row_problems
 from veridream.io.store_manifest import (
     CHUNK,
     LOCK,
     SHARD,
     StoreError,
+    acted_names,
     array_specs,
     episode_seed,
     file_sha256,
@@ -35,7 +37,7 @@ def validate_store(path: str | Path) -> list[str]:
     sound, more = _metadata(store)
     problems += more
     values, more = _read_small(store, sound - lost)
-    problems += more + _episodes(store, values) + _rows(store, values)
+    problems += more + _episodes(store, values) + row_problems(store, values)
     if "frame" in sound and "frame" not in lost:
         problems += _digests(store, values)
     return [p if p.startswith(str(path)) else f"{path}: {p}" for p in problems]
@@ -94,6 +96,8 @@ def _attributes(store: EpisodeStore) -> list[str]:
         out.append(f"attributes say {says}, the path says {store.id}")
     if len(store) != a.episodes_planned:
         out.append(f"attribute episodes_planned: {a.episodes_planned}, the store holds {len(store)} episodes")
+    if a.acted_names != acted_names(a.behaviour):
+        out.append(f"attribute acted_names: {a.acted_names}, a store of behaviour {a.behaviour} has {acted_names(a.behaviour)}")
     drawn = read_root_attributes(store.path).get("behaviour_parameters")
     if not isinstance(drawn, list) or len(drawn) != len(store):
         out.append(f"attribute behaviour_parameters: expected a list with an entry for each of {len(store)} episodes")
@@ -146,74 +150,17 @@ def _episodes(store: EpisodeStore, v: dict[str, np.ndarray]) -> list[str]:
         out.append(f"episode/length: row {int(np.argmin(length))}: {length.min()}, every episode has at least its reset row")
     a = store.attrs
     seeds = np.array([episode_seed(a.task, a.behaviour, a.seed, i) for i in range(len(records))], dtype=np.int64)
-    out += _different("episode/length", v.get("episode/length"), length, "the manifest's length")
-    out += _different("episode/offset", v.get("episode/offset"), np.cumsum(length) - length, "the sum of the lengths before it")
-    out += _different("episode/seed", v.get("episode/seed"), seeds, "the hash of (task, behaviour, seed, index)")
-    out += _different(
+    out += different("episode/length", v.get("episode/length"), length, "the manifest's length")
+    out += different("episode/offset", v.get("episode/offset"), np.cumsum(length) - length, "the sum of the lengths before it")
+    out += different("episode/seed", v.get("episode/seed"), seeds, "the hash of (task, behaviour, seed, index)")
+    out += different(
         "episode/seed in the manifest", np.array([e["seed"] for e in records], dtype=np.int64), seeds, "the hash of (task, behaviour, seed, index)"
     )
     if "episode/return" in v and "reward" in v and length.sum() == store.frames and (length >= 1).all():
         stop = np.cumsum(length)
         returns = np.array([np.sum(v["reward"][e - n + 1 : e], dtype=np.float64) for n, e in zip(length, stop, strict=True)])
-        out += _different("episode/return", v["episode/return"], returns, "the sum of the episode's rewards")
+        out += different("episode/return", v["episode/return"], returns, "the sum of the episode's rewards")
     return out
-
-
-def _different(name: str, have: np.ndarray | None, expected: np.ndarray, what: str) -> list[str]:
-    if have is None or len(have) != len(expected):
-        return []
-    return _first(name, ~((have == expected) | (have != have) & (expected != expected)), lambda i: f"{have[i]} is not {what}, {expected[i]}")
-
-
-def _first(name: str, bad: np.ndarray, says: Any) -> list[str]:
-    """One problem that names the first bad row and counts the others."""
-    rows = np.flatnonzero(bad if bad.ndim == 1 else bad.any(axis=1))
-    if not len(rows):
-        return []
-    others = f" (and {len(rows) - 1} more rows)" if len(rows) > 1 else ""
-    return [f"{name}: row {rows[0]}: {says(int(rows[0]))}{others}"]
-
-
-def _rows(store: EpisodeStore, v: dict[str, np.ndarray]) -> list[str]:
-    """Row conventions and ranges."""
-    length = np.array([e["length"] for e in store.manifest["episodes"]], dtype=np.int64)
-    n = store.frames
-    first, last = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
-    if length.sum() != n or (length < 1).any():
-        return []  # said already; rows cannot be told apart
-    last[np.cumsum(length) - 1] = True
-    first[np.cumsum(length) - length] = True
-    out = []
-    for name, expected, what in (("is_first", first, "the first row"), ("is_last", last, "the last row")):
-        if name in v:
-            out += _first(
-                name, v[name] != expected, lambda i, e=expected, w=what: f"{not e[i]}, but it is {'' if e[i] else 'not '}{w} of an episode by episode/length"
-            )
-    if "is_terminal" in v:
-        out += _first("is_terminal", v["is_terminal"] & ~last, lambda i: "set before the last row of its episode")
-    if "reward" in v:
-        r = v["reward"]
-        out += _first("reward", np.isnan(r) & ~first, lambda i: "NaN, but it is no is_first row")
-        out += _first("reward", ~np.isnan(r) & first, lambda i: f"{r[i]}, but an is_first row holds NaN (rows shifted?)")
-        out += _first("reward", np.isinf(r), lambda i: f"{r[i]} is not finite")
-    if "prev_action" in v:
-        out += _actions(v["prev_action"], first, store.attrs.action_dim)
-    if "state" in v:
-        out += _first("state", ~np.isfinite(v["state"]), lambda i: f"not finite: {v['state'][i].tolist()}")
-    return out
-
-
-def _actions(a: np.ndarray, first: np.ndarray, action_dim: int) -> list[str]:
-    nan = np.isnan(a)
-    inner = ~first[:, None]
-    out = _first("prev_action", nan & inner, lambda i: "NaN, but it is no is_first row (rows shifted?)")
-    out += _first("prev_action", ~nan & ~inner, lambda i: "holds an action, but an is_first row holds NaN (rows shifted?)")
-    out += _first("prev_action", inner & ~nan & ~(np.abs(a) <= 1.0), lambda i: f"outside [-1, 1]: {a[i, :action_dim].tolist()}")
-    padding = np.zeros_like(nan)
-    padding[:, action_dim:] = (a[:, action_dim:] != 0) & ~nan[:, action_dim:]
-    return out + _first(
-        "prev_action", padding & inner, lambda i: f"padding beyond the {action_dim} action dimensions is not zero: {a[i, action_dim:].tolist()}"
-    )
 
 
 class _Frames:

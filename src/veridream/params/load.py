@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from veridream import spec
 from veridream.params.model import Params
 from veridream.params.tasks import UnknownTask, task
 from veridream.params.yaml_text import parse_yaml
@@ -64,10 +65,10 @@ def _parse_override(text: str) -> dict[str, Any]:
 
 
 def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """Mappings merge; anything else replaces. `collect.shares` replaces as a whole, since it must sum to 1."""
+    """Mappings merge; anything else replaces. `collect.shares` and `weights` replace as a whole, since they must sum to 1."""
     out = copy.copy(base)
     for k, v in over.items():
-        out[k] = _merge(out[k], v) if isinstance(v, dict) and isinstance(out.get(k), dict) and k != "shares" else v
+        out[k] = _merge(out[k], v) if isinstance(v, dict) and isinstance(out.get(k), dict) and k not in ("shares", "weights") else v
     return out
 
 
@@ -98,3 +99,20 @@ def _check_tasks(params: Params, path: Path) -> None:
                 task(t)
             except UnknownTask as e:
                 raise ParamsError(f"{path}: tasks.{name}: {e}") from None
+    for t in params.tasks.seen:
+        _check_behaviours(t, "collect.shares", [b for b, s in params.collect.shares.items() if s > 0], params, path)
+    for t in params.tasks.unseen:
+        _check_behaviours(t, "tasks.unseen (targeted data)", ["expert"], params, path)
+        _check_behaviours(t, "targeted.test_behaviours", params.targeted.test_behaviours, params, path)
+
+
+def _check_behaviours(task_id: str, key: str, wanted: Iterable[str], params: Params, path: Path) -> None:
+    """A task without an expert cannot be asked for one."""
+    if task(task_id).expert is not None:
+        return
+    impossible = [b for b in wanted if b in spec.EXPERT_BEHAVIOURS]
+    if impossible:
+        raise ParamsError(f"{path}: {key}: {', '.join(impossible)} on {task_id}, which has no expert; leave the task out, or use noop, random and switched")
+    weights = params.collect.switched.weights
+    if "switched" in wanted and not any(weights.get(b) for b in set(weights) - set(spec.EXPERT_BEHAVIOURS)):
+        raise ParamsError(f"{path}: collect.switched.weights: nothing but experts, and {task_id} has none; give noop or random a weight")

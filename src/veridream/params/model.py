@@ -4,11 +4,13 @@
 A scale (`params/scales/<scale>.yaml`) is an overlay that names only what it changes.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Behaviour = Literal["noop", "random", "expert", "transformed", "noise"]
+Segment = Literal["noop", "random", "expert", "transformed", "noise"]
+Behaviour = Literal["noop", "random", "expert", "transformed", "noise", "switched"]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
@@ -52,6 +54,30 @@ class CemExpert(Strict):
     execute: Positive = Field(default=2, description="agent steps executed before replanning")
 
 
+class Switched(Strict):
+    """The behaviour `switched`: segments within an episode (App. D, which gives neither lengths nor weights: these are ours)."""
+
+    shortest: Positive = Field(default=20, description="agent steps of the shortest segment; lengths are uniform")
+    longest: Positive = Field(default=100, description="agent steps of the longest")
+    weights: dict[Segment, Fraction] = Field(
+        default={"expert": 0.3, "noise": 0.25, "random": 0.25, "transformed": 0.15, "noop": 0.05},
+        description="share of each behaviour in the segments; sums to 1. Tasks without an expert share it out between noop and random",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self):
+        _sums_to_one("weights", self.weights.values())
+        if self.shortest > self.longest:
+            raise ValueError(f"shortest ({self.shortest}) exceeds longest ({self.longest})")
+        return self
+
+
+def _sums_to_one(name: str, shares: Iterable[float]) -> None:
+    total = sum(shares)
+    if abs(total - 1.0) > 1e-6:
+        raise ValueError(f"{name} sum to {total:g}, they must sum to 1")
+
+
 class Collect(Strict):
     seed: Count = Field(default=0, description="seed of the corpus; an episode's seed is hash(task, behaviour, seed, index)")
     max_steps: Positive = Field(default=1000, description="agent steps an episode is cut at; the task's own horizon if shorter")
@@ -61,15 +87,15 @@ class Collect(Strict):
     )
     counts_seed: Count = Field(default=0, description="seed of the permutation that says which task gets which count, so that coverage is not task identity")
     shares: dict[Behaviour, Fraction] = Field(
-        default={"expert": 0.3, "noise": 0.25, "random": 0.25, "transformed": 0.15, "noop": 0.05},
-        description="share of each behaviour in a task's episodes (each at least one); sums to 1",
+        default={"switched": 1.0},
+        description="share of each behaviour in a task's episodes (each at least one); sums to 1. switched: they alternate within an episode (App. D)",
     )
+    switched: Switched = Switched()
     expert: CemExpert = CemExpert()
 
     @model_validator(mode="after")
-    def _sums_to_one(self):
-        if abs(sum(self.shares.values()) - 1.0) > 1e-6:
-            raise ValueError(f"shares sum to {sum(self.shares.values()):g}, they must sum to 1")
+    def _consistent(self):
+        _sums_to_one("shares", self.shares.values())
         return self
 
 

@@ -57,8 +57,10 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
                 if (s["role"], s["task"], s["behaviour"], str(s["seed"])) == tuple(wildcards[k] for k in ("role", "task", "behaviour", "seed"))
             )
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
-            cem = {"expert": p["collect"]["expert"]} if task(row["task"]).expert == "cem" and row["behaviour"] in ("expert", "transformed", "noise") else {}
-            return {**row, "registry": _registry([row["task"]]), "render": p["render"], **keep, **cem}
+            switched = {"switched": p["collect"]["switched"]} if row["behaviour"] == "switched" else {}
+            planned = task(row["task"]).expert == "cem" and row["behaviour"] in (*spec.EXPERT_BEHAVIOURS, "switched")
+            cem = {"expert": p["collect"]["expert"]} if planned else {}
+            return {**row, "registry": _registry([row["task"]]), "render": p["render"], **keep, **switched, **cem}
         case "validate_store":
             return {"registry": _registry([wildcards["task"]])}
         case "index_episodes":  # of the corpus: seen tasks and the split; of the test stores: unseen tasks
