@@ -7,11 +7,9 @@ of float sums. With two processes that order is fixed, and a run repeats its byt
 """
 
 import contextlib
-import ctypes
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,12 +23,12 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from veridream.provenance.child import die_with_parent
 from veridream.provenance.digest import ROOT
 from veridream.provenance.receipts import write_json
 from veridream.provenance.stage import StageError
 
 REQUEST = "request.json"
-PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -86,12 +84,6 @@ def shared_gradients(module: nn.Module) -> nn.Module:
     return module if part().world == 1 else DistributedDataParallel(module, forward_sync_buffers=False, find_unused_parameters=True)
 
 
-def _die_with_parent() -> None:
-    """A killed parent takes this process along (Linux): two runs never write one work folder."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def launch(module: str, request: Mapping[str, Any], work: Path, workers: int, threads: int) -> None:
     """Runs `python -m module` in `workers` processes of `threads` threads on this machine; returns when all have finished.
 
@@ -105,7 +97,7 @@ def launch(module: str, request: Mapping[str, Any], work: Path, workers: int, th
     quiet = {"TORCH_CPP_LOG_LEVEL": "ERROR"}  # DDP warns when no parameter sat out the first step
     env = {**os.environ, **quiet, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": str(threads), "GLOO_SOCKET_IFNAME": "lo"}
     try:
-        done = subprocess.run([*torchrun, "-m", module, str(folder)], env=env, preexec_fn=_die_with_parent)
+        done = subprocess.run([*torchrun, "-m", module, str(folder)], env=env, preexec_fn=die_with_parent)
         errors = sorted(folder.glob("error-*.txt"), key=lambda p: p.stat().st_mtime_ns)
         if done.returncode:
             raise StageError(errors[0].read_text() if errors else f"a training process ended with status {done.returncode}; see the lines above")
@@ -116,7 +108,7 @@ def launch(module: str, request: Mapping[str, Any], work: Path, workers: int, th
 @contextlib.contextmanager
 def _joined(folder: Path) -> Iterator[None]:
     """Inside the run's process group; an expected failure leaves its message in `folder`."""
-    _die_with_parent()
+    die_with_parent()
     dist.init_process_group("gloo")
     try:
         yield
