@@ -6,10 +6,12 @@ import pytest
 import yaml
 
 from helpers.chain import CURIOUS, STORES, whole_paper
-from veridream.provenance.audit import Records
 from veridream.provenance.graph import first_to_remake
 from veridream.provenance.jobs import NoSuchJob
-from veridream.provenance.ledger import HEADER, differences, dvc_stages, dvc_yaml, metrics, plan, refresh_plan, stage_names, write_ledger
+from veridream.provenance.ledger import HEADER, differences, dvc_stages, dvc_yaml, metrics, plan, refresh_plan, stage_names, write_anchor, write_ledger
+from veridream.provenance.records import Records
+
+ANCHOR = "ledger/smoke.chain.json"
 
 
 @pytest.fixture
@@ -76,19 +78,21 @@ def test_the_text_is_generated_and_keeps_other_scales(paper):
 
 def test_check_sees_an_edit_of_any_generated_file(paper):
     r = receipts(paper)
-    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke.plan.json", "ledger/smoke.metrics.json"]
+    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke.plan.json", "ledger/smoke.metrics.json", ANCHOR]
     assert "smoke-index_episodes" in write_ledger("smoke", r, paper.root)
+    assert differences("smoke", r, paper.root) == [ANCHOR], "written last, when dvc.lock is there"
+    write_anchor("smoke", r, paper.root)
     assert differences("smoke", r, paper.root) == []
     text = (paper.root / "dvc.yaml").read_text()
     (paper.root / "dvc.yaml").write_text(text.replace("persist: true", "persist: false", 1))
     (paper.root / "ledger/smoke.metrics.json").write_text("{}")
-    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke.metrics.json"]
+    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke.metrics.json", ANCHOR]
 
 
 def test_a_changed_receipt_changes_the_ledger(paper):
     write_ledger("smoke", receipts(paper), paper.root)
     paper.make("plot_figure", "traces", ["figures/traces.svg"], ["scores/uniform_both.parquet"], {"figure": "traces"})
-    assert differences("smoke", receipts(paper), paper.root) == ["dvc.yaml", "ledger/smoke.plan.json", "ledger/smoke.metrics.json"]
+    assert differences("smoke", receipts(paper), paper.root) == ["dvc.yaml", "ledger/smoke.plan.json", "ledger/smoke.metrics.json", ANCHOR]
 
 
 def test_the_plan_splits_shared_params_from_each_jobs_own():

@@ -1,5 +1,6 @@
 """The slice of the params one job reads. The rules and the audit both call this, so they cannot disagree."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,11 @@ def episode_counts(params: Params) -> dict[str, int]:
 
 def behaviour_counts(params: Params, task_id: str) -> dict[str, int]:
     """Corpus episodes of each behaviour on a seen task, each at least one; largest remainder, so they sum to the task's count where it allows."""
-    total = episode_counts(params)[task_id]
-    exact: dict[str, float] = {b: total * s for b, s in params.collect.shares.items() if s > 0}
+    return _split(episode_counts(params)[task_id], params.collect.shares)
+
+
+def _split(total: int, shares: Mapping[Any, float]) -> dict[str, int]:
+    exact: dict[str, float] = {b: total * s for b, s in shares.items() if s > 0}
     out: dict[str, int] = {b: max(1, int(x)) for b, x in exact.items()}
     by_remainder = sorted(exact, key=lambda b: (out[b] - exact[b], b))
     for b in by_remainder[: max(0, total - sum(out.values()))]:
@@ -32,8 +36,8 @@ def _store(role: str, task_id: str, behaviour: str, seed: int, episodes: int) ->
 
 def stores(params: Params) -> list[dict[str, Any]]:
     """Every episode store except the curiosity ones: role, task, behaviour, seed, episodes. The order is fixed."""
-    c, t = params.collect, params.targeted
-    out = [_store("corpus", k, b, c.seed, n) for k in params.tasks.seen for b, n in behaviour_counts(params, k).items()]
+    c, t, counts = params.collect, params.targeted, episode_counts(params)
+    out = [_store("corpus", k, b, c.seed, n) for k in params.tasks.seen for b, n in _split(counts[k], c.shares).items()]
     for k in params.tasks.unseen:
         out += [_store("targeted", k, b, t.seed, t.episodes) for b in ("noop", "random", "expert")]
         out += [_store("test", k, b, t.test_seed, t.test_episodes) for b in t.test_behaviours]
