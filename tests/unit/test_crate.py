@@ -68,7 +68,7 @@ def test_the_root_the_workflow_and_each_job_are_as_the_profile_asks(paper, tmp_p
         assert {"@id": step["@id"]} in workflow["step"] and job["instrument"] in workflow["hasPart"]
     (organise,) = [e for e in entities.values() if e["@type"] == "OrganizeAction"]
     assert entities[organise["result"]["@id"]]["instrument"] == {"@id": "Snakefile"} and len(organise["object"]) == len(controls)
-    made = {r["@id"] for j in jobs for r in j["result"]}
+    made = {r for j in jobs for r in references(j["result"])}
     assert CLAIMS in made and any(j["startTime"] < j["endTime"] for j in jobs)
 
 

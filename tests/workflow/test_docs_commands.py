@@ -37,6 +37,7 @@ RUN = {
 }
 TUTORIAL = "tests/workflow/test_tutorial.py types it"
 SHARING = "tests/workflow/test_sharing.py does it"
+DVC = "tests/workflow/test_dvc_commands.py does it"
 # Run elsewhere.
 ELSEWHERE = {
     "make reproduce": "the same rules as SCALE=smoke, 45 minutes",
@@ -56,6 +57,13 @@ ELSEWHERE = {
     "make restore": TUTORIAL,
     "dvc remote add --default store /path/or/s3://bucket/prefix": SHARING,
     "dvc push": SHARING,
+    "dvc dag": DVC,
+    "dvc status": DVC,
+    "dvc params diff": DVC,
+    "dvc metrics show": DVC,
+    "dvc metrics diff": DVC,
+    "dvc plots diff": DVC,
+    "dvc exp run -S params/scales/smoke.yaml:stats.resamples=100": DVC,
     "git clone <repository> && cd <repository> && make doctor": SHARING,
     "dvc pull": SHARING,
     "make reproduce SCALE=mine": "a copied overlay: test_a_new_scale",

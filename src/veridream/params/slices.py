@@ -1,5 +1,6 @@
 """The slice of the params one job reads. The rules and the audit both call this, so they cannot disagree."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,17 +50,40 @@ def curiosity_stores(params: Params) -> list[dict[str, Any]]:
     return [_store("targeted", k, "curiosity", params.targeted.seed, params.targeted.episodes) for k in params.tasks.unseen]
 
 
+def store_row(params: Params, role: str, task_id: str, behaviour: str, seed: int | str) -> dict[str, Any]:
+    """The store of these wildcards, with its episodes; the curiosity ones left aside. Raises StopIteration where the params have none."""
+    row = _rows(_Same(params)).get((role, task_id, behaviour, str(seed)))
+    if row is None:
+        raise StopIteration(f"{role}/{task_id}/{behaviour}-s{seed}")
+    return row
+
+
+class _Same:
+    """Params as a key of a cache: by identity, since they are frozen and too large to hash."""
+
+    def __init__(self, params: Params):
+        self.params = params
+
+    def __hash__(self) -> int:
+        return id(self.params)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.params is self.params
+
+
+@functools.lru_cache(maxsize=8)
+def _rows(same: _Same) -> dict[tuple[str, str, str, str], dict[str, Any]]:
+    every = stores(same.params)
+    return {(s["role"], s["task"], s["behaviour"], str(s["seed"])): s for s in every}
+
+
 def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]:
     """JSON-ready params of one job. Only what the job reads: a key left out here cannot change it."""
     p = params.model_dump(mode="json")
     tokenizer_and_dynamics = {"tokenizer": p["tokenizer"], "dynamics": p["dynamics"]}
     match stage:
         case "collect_episodes":
-            row = next(
-                s
-                for s in stores(params)
-                if (s["role"], s["task"], s["behaviour"], str(s["seed"])) == tuple(wildcards[k] for k in ("role", "task", "behaviour", "seed"))
-            )
+            row = store_row(params, *(wildcards[k] for k in ("role", "task", "behaviour", "seed")))
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
             cem = {"expert": p["collect"]["expert"]} if task(row["task"]).expert == "cem" and row["behaviour"] in ("expert", "transformed", "noise") else {}
             return {**row, "registry": _registry([row["task"]]), "render": p["render"], **keep, **cem}

@@ -42,7 +42,7 @@ def dvc_digests(text: str, scale: str) -> dict[str, str]:
     try:
         whole = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         stages = dict(whole.pop("stages", None) or {})
-        rest = {k: v for k, v in whole.items() if k != "metrics"}  # every scale adds its own
+        rest = whole
         return {REST: digest_of(rest)} | {name: digest_of(s) for name, s in sorted(stages.items()) if name.startswith(f"{scale}-")}
     except (yaml.YAMLError, AttributeError, TypeError, ValueError) as e:
         raise ValueError(f"not readable as YAML ({e})") from None

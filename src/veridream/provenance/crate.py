@@ -23,11 +23,12 @@ PROFILES = {
     "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
-WORKFLOW, LANGUAGE, ENGINE, LICENCE, RUN = "Snakefile", "#snakemake-language", "#snakemake", "https://spdx.org/licenses/MIT", "#run"
+WORKFLOW, LANGUAGE, ENGINE, LICENCE, RUN, AUTHORS = "Snakefile", "#snakemake-language", "#snakemake", "https://spdx.org/licenses/MIT", "#run", "#authors"
 
 
-def ref(ids: list[str]) -> list[Entity]:
-    return [{"@id": i} for i in ids]
+def ref(ids: list[str]) -> Entity | list[Entity]:
+    """References; a single one stands without a list, as the specification likes it."""
+    return {"@id": ids[0]} if len(ids) == 1 else [{"@id": i} for i in ids]
 
 
 class Crate:
@@ -75,11 +76,22 @@ class Crate:
             "description": f"code {r['code']}, environment {r['environment']}, seal {r['seal']}",
         }
         when = {"startTime": start, "endTime": end}
-        return self.add(f"#job-{_slug(key)}", "CreateAction", instrument={"@id": f"src/{r['stage']}.py"}, object=ref(read), result=ref(made), **words, **when)
+        return self.add(
+            f"#job-{_slug(key)}",
+            "CreateAction",
+            agent={"@id": AUTHORS},
+            instrument={"@id": f"src/{r['stage']}.py"},
+            object=ref(read),
+            result=ref(made),
+            **words,
+            **when,
+        )
 
     def build(self) -> list[Entity]:
         for n, stage in enumerate(self.stages, 1):
-            self.file(f"src/{stage}.py", ["File", "SoftwareSourceCode"], name=f"{stage}.py", programmingLanguage={"@id": "#python"})
+            self.file(
+                f"src/{stage}.py", ["File", "SoftwareSourceCode"], name=f"{stage}.py", encodingFormat="text/x-python", programmingLanguage={"@id": "#python"}
+            )
             self.add(f"{WORKFLOW}#{stage}", "HowToStep", name=stage, position=str(n), workExample={"@id": f"src/{stage}.py"})
         actions = {key: self.action(key) for key in self.jobs}
         controls = [
@@ -104,7 +116,7 @@ class Crate:
         self.add(ENGINE, "SoftwareApplication", name="Snakemake", softwareVersion=version, url="https://snakemake.github.io")
         kinds = ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"]
         steps, tools = [f"{WORKFLOW}#{s}" for s in self.stages], [f"src/{s}.py" for s in self.stages]
-        self.file(WORKFLOW, kinds, name="Veridream", programmingLanguage={"@id": LANGUAGE}, step=ref(steps), hasPart=ref(tools))
+        self.file(WORKFLOW, kinds, name="Veridream", encodingFormat="text/plain", programmingLanguage={"@id": LANGUAGE}, step=ref(steps), hasPart=ref(tools))
         sources = [self.artefact(link.artefact, _content(link, self.jobs)) for link in self.chain if link.stage is None]
         made = [self.artefact(link.artefact, _content(link, self.jobs)) for link in self.heads]
         ends = [t for run in self.runs.values() for t in _times(run) if t]
@@ -118,10 +130,19 @@ class Crate:
             result=ref(made),
             **when,
         )
-        self.add("#organise", "OrganizeAction", name="run of Snakemake", instrument={"@id": ENGINE}, object=ref(controls), result={"@id": RUN})
+        self.add(
+            "#organise",
+            "OrganizeAction",
+            name="run of Snakemake",
+            agent={"@id": AUTHORS},
+            instrument={"@id": ENGINE},
+            object=ref(controls),
+            result={"@id": RUN},
+        )
 
     def _context(self) -> None:
         self.add(LICENCE, "CreativeWork", name="MIT License", identifier=LICENCE, url=LICENCE)
+        self.add(AUTHORS, "Organization", name="The Veridream authors")
         for profile, name in PROFILES.items():
             self.add(profile, "CreativeWork", name=name, version=profile.rsplit("/", 1)[1])
         scale = self.heads[0].artefact.split("/")[1]
@@ -136,7 +157,13 @@ class Crate:
         names = ", ".join(link.artefact for link in self.heads)
         parts = [e["@id"] for e in self.entities.values() if "File" in e["@type"] or e["@type"] == "Dataset"]
         words = {"name": f"Provenance of {names}", "description": f"How {names} was made, job by job, from live simulators: receipts of Veridream."}
-        facts = {"datePublished": max(ends, default="1970-01-01T00:00:00+00:00"), "license": {"@id": LICENCE}, "mainEntity": {"@id": WORKFLOW}}
+        facts = {
+            "author": {"@id": AUTHORS},
+            "publisher": {"@id": AUTHORS},
+            "datePublished": max(ends, default="1970-01-01T00:00:00+00:00"),
+            "license": {"@id": LICENCE},
+            "mainEntity": {"@id": WORKFLOW},
+        }
         self.add("./", "Dataset", conformsTo=ref(list(PROFILES)), hasPart=ref(parts), mentions=ref(mentions), **words, **facts)
         conforms = ref(["https://w3id.org/ro/crate/1.1", "https://w3id.org/workflowhub/workflow-ro-crate/1.0"])
         self.add("ro-crate-metadata.json", "CreativeWork", about={"@id": "./"}, conformsTo=conforms)

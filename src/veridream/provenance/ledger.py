@@ -22,6 +22,7 @@ from veridream.provenance.records import Receipt
 
 HEADER = "# Generated from the receipts by `make record`. Do not edit: `python src/record_ledger.py --check` fails when it is not what they say.\n"
 PER_STORE = ("collect_episodes", "validate_store", "collect_curiosity")  # stages with a job a store: their counts are summed
+PLAN, METRICS = "plan", "metrics"  # the stages of dvc.yaml that are no rule
 
 
 def stage_names(scale: str, receipts: dict[str, Receipt]) -> dict[str, str]:
@@ -61,7 +62,19 @@ def dvc_stages(scale: str, receipts: dict[str, Receipt]) -> dict[str, Any]:
             "outs": [{path: {"persist": True}} for path in outs],
             **({"plots": [{path: {"persist": True}} for path in plots]} if plots else {}),
         }
-    return out
+    return dict(sorted({**out, **_frame(scale, receipts)}.items()))
+
+
+def _frame(scale: str, receipts: dict[str, Receipt]) -> dict[str, Any]:
+    """The stages around the paper's: params in, metrics out. With them `dvc exp run -S params/scales/<scale>.yaml:key=value` runs what reads the key."""
+    params = ["params/base.yaml", f"params/scales/{scale}.yaml", "params/tasks.yaml"]
+    plan_ = {"cmd": f"python src/refresh_plan.py --scale {scale}", "deps": params, "outs": [{plan_path(scale): {"cache": False, "persist": True}}]}
+    metrics_ = {
+        "cmd": f"python src/refresh_plan.py --scale {scale} --metrics",
+        "deps": sorted(receipts),
+        "metrics": [{metrics_path(scale): {"cache": False, "persist": True}}],
+    }
+    return {f"{scale}-{PLAN}": plan_, f"{scale}-{METRICS}": metrics_}
 
 
 def dvc_yaml(scale: str, receipts: dict[str, Receipt], current: str | None) -> str:
@@ -80,9 +93,7 @@ def canonical_text(text: str) -> str:
 
 
 def _text_of(stages: dict[str, Any]) -> str:
-    plans = {next(iter(s["params"][0])) for s in stages.values()}
-    metrics_ = sorted(p.replace(".plan.json", ".metrics.json") for p in plans)
-    return HEADER + yaml.safe_dump({"metrics": metrics_, "stages": dict(sorted(stages.items()))}, sort_keys=False, width=1000)
+    return HEADER + yaml.safe_dump({"stages": dict(sorted(stages.items()))}, sort_keys=False, width=1000)
 
 
 def plan(jobs: dict[str, tuple[str, dict[str, Any] | None]]) -> dict[str, Any]:
@@ -168,7 +179,7 @@ def write_ledger(scale: str, receipts: dict[str, Receipt], root: Path = ROOT) ->
     write_json(root / plan_path(scale), recorded_plan(receipts))
     write_json(root / metrics_path(scale), metrics(receipts))
     path.write_text(text)
-    return sorted({*stage_names(scale, receipts).values()})
+    return sorted({*stage_names(scale, receipts).values(), f"{scale}-{PLAN}", f"{scale}-{METRICS}"})
 
 
 def write_anchor(scale: str, receipts: dict[str, Receipt], root: Path = ROOT) -> None:

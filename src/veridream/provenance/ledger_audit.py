@@ -87,7 +87,11 @@ def _dvc_problems(name: str, text: bytes | None, scale: str, recorded: dict[str,
     except ValueError as e:
         return [f"{name} is damaged: {e}; bring it back from git"]
     odd = sorted(s for s in {*found, *recorded} if found.get(s) != recorded.get(s))
-    return [f"{name}: {', '.join(odd)} {'is' if len(odd) == 1 else 'are'} not what was recorded; bring it back from git"] if odd else []
+    return (
+        [f"{name}: {', '.join(odd)} {'is' if len(odd) == 1 else 'are'} not what was recorded; bring it back from git, or record what DVC changed"]
+        if odd
+        else []
+    )
 
 
 def _plan_problems(records: Records, recorded: str) -> list[str]:

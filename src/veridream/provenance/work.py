@@ -9,7 +9,7 @@ from typing import Any
 
 from veridream import spec
 from veridream.params.model import Cem, Params
-from veridream.params.slices import curiosity_stores, stores
+from veridream.params.slices import curiosity_stores, store_row, stores
 from veridream.params.tasks import task
 
 
@@ -61,9 +61,10 @@ def corpus_frames(params: Params) -> int:
 
 
 def _store_work(params: Params, stage: str, w: dict[str, Any]) -> Work:
-    every = curiosity_stores(params) if stage == "collect_curiosity" else [*stores(params), *curiosity_stores(params)]
-    keys = ("role", "task", "behaviour", "seed")
-    row = next(s for s in every if all(str(s[k]) == str(w[k]) for k in keys))
+    if w["behaviour"] == "curiosity":
+        row = next(s for s in curiosity_stores(params) if s["task"] == w["task"])
+    else:
+        row = store_row(params, w["role"], w["task"], w["behaviour"], w["seed"])
     t, frames = task(row["task"]), row["episodes"] * _steps(params, row["task"])
     disk = frames * params.render.size**2
     if stage == "validate_store":
