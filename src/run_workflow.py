@@ -12,6 +12,7 @@ import sys
 import types
 
 from veridream.params.load import ParamsError
+from veridream.provenance.chain import mend
 from veridream.provenance.digest import ROOT
 from veridream.provenance.graph import first_to_remake
 from veridream.provenance.ledger import refresh_plan
@@ -51,7 +52,29 @@ class Runner:
 
 
 def build(scale: str, profile: str, runner: Runner) -> int:
-    """Makes everything that is out of date.
+    """Makes everything that is out of date, and mends the chain of receipts.
+
+    Receipts that nobody vouches for are removed, and their jobs run again, once.
+    """
+    if code := make_all(scale, profile, runner):
+        return code
+    mended = mend(scale)
+    if mended.relinked:
+        print(f"{len(mended.relinked)} receipts now name the new receipts of their inputs, whose bytes came out as they were", file=sys.stderr)
+    if mended.removed:
+        for receipt, why in sorted(mended.removed.items()):
+            print(f"removed, its job runs again: {receipt}: {why}", file=sys.stderr)
+        if code := make_all(scale, profile, runner):
+            return code
+        if left := mend(scale).removed:
+            print(f"run_workflow: receipts still do not fit together: {', '.join(sorted(left))}", file=sys.stderr)
+            return 1
+    print(f"scale {scale}: everything is up to date", file=sys.stderr)
+    return 0
+
+
+def make_all(scale: str, profile: str, runner: Runner) -> int:
+    """Runs Snakemake until it plans nothing.
 
     Snakemake decides before it starts, so it would remake all that stands below a remade artefact. Where there is something to save, only
     the first jobs that must run do, and then Snakemake decides again: outputs that came out as they were, by content id, stop it there.
@@ -67,7 +90,6 @@ def build(scale: str, profile: str, runner: Runner) -> int:
         if code or not first:
             return code
         before = now
-    print(f"scale {scale}: everything is up to date", file=sys.stderr)
     return 0
 
 

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from veridream.provenance.digest import code_modules, combined_digest, content_id, environment_digest, job_domains
+from veridream.provenance.digest import code_modules, combined_digest, content_id, environment_digest, job_domains, tree_id
 from veridream.provenance.jobs import split_receipt
-from veridream.provenance.receipts import id_path, run_path, seal, write_json
+from veridream.provenance.receipts import id_path, read_id, read_receipt, run_facts, run_path, seal, succession, write_id, write_json
 
 STORES = ("corpus/cup-catch/expert-s0", "corpus/atari-pong/noise-s0", "targeted/cup-catch-var1/random-s1")
 CURIOUS = "targeted/cup-catch-var1/curiosity-s1"
@@ -55,6 +55,8 @@ class Chain:
         self.params[key] = params
         modules, environment = code_modules(f"src/{stage}.py", self.root, job_domains(params)), environment_digest(self.root / "requirements/lock.txt")
         full = [i if i.startswith("params/") else f"{self.r}/{i}" for i in inputs]
+        made = {f"{self.r}/{o}": tree_id(self.root / self.r / o) for o in outputs}
+        makers = sorted({read_id(self.root / i)["receipt"] for i in full if id_path(self.root / i).is_file()})
         whole = {
             "stage": stage,
             "params": params,
@@ -62,20 +64,31 @@ class Chain:
             "modules": modules,
             "environment": environment,
             "inputs": {i: content_id(self.root / i) for i in full},
-            "outputs": {f"{self.r}/{o}": content_id(self.root / self.r / o) for o in outputs},
+            "outputs": {o: content for o, (content, _) in made.items()},
+            "trees": {o: tree for o, (_, tree) in made.items() if (self.root / o).is_dir()},
+            "chain": {m: read_receipt(self.root / m)["seal"] for m in makers},
             "counts": {"rows": len(full), "loss": 0.5},
         }
+        whole["seal"] = seal(whole)
         for o, content in whole["outputs"].items():
-            write_json(id_path(self.root / o), content)
-        write_json(self.root / key, {**whole, "seal": seal(whole)})
-        write_json(run_path(self.root / key), {"commit": "c0ffee" * 6, "dirty": True, "started": "now"})
+            write_id(self.root / o, content, key)
+        before = [s for s in succession(self.root / key) if s != whole["seal"]]
+        write_json(self.root / key, whole)
+        paths = {"inputs": full, "outputs": sorted(whole["outputs"])}
+        write_json(run_path(self.root / key), {**paths, "commit": "c0ffee" * 6, "dirty": True, "started": "now", "seal": whole["seal"], "succeeds": before})
 
     def edit_receipt(self, receipt: str, change: Any) -> None:
-        """Applies change(receipt) and seals it again: a receipt that lies well."""
+        """Applies change(receipt) and seals it again: a receipt that lies well. Its run file is forged to fit."""
         path = self.root / receipt
         whole = json.loads(path.read_text())
         change(whole)
         write_json(path, {**whole, "seal": seal(whole)})
+        write_json(run_path(path), {**run_facts(path), "seal": seal(whole)})
+
+    def forget_runs(self) -> None:
+        """As after a restore elsewhere: no run file came along."""
+        for path in (self.root / self.r / "receipts").rglob("*.run.json"):
+            path.unlink()
 
 
 def whole_paper(root: Path, scale: str = "smoke") -> Chain:

@@ -10,6 +10,7 @@ from veridream.provenance.digest import ROOT
 WHOLE = (
     "Makefile",
     "README.md",
+    "CITATION.cff",
     ".doctor.json",
     "src",
     "params",

@@ -6,10 +6,12 @@ import pytest
 import yaml
 
 from helpers.chain import CURIOUS, STORES, whole_paper
-from veridream.provenance.audit import Records
 from veridream.provenance.graph import first_to_remake
 from veridream.provenance.jobs import NoSuchJob
-from veridream.provenance.ledger import HEADER, differences, dvc_stages, dvc_yaml, metrics, plan, refresh_plan, stage_names, write_ledger
+from veridream.provenance.ledger import HEADER, differences, dvc_stages, dvc_yaml, metrics, plan, refresh_plan, stage_names, write_anchor, write_ledger
+from veridream.provenance.records import Records
+
+ANCHOR = "ledger/smoke.chain.json"
 
 
 @pytest.fixture
@@ -32,8 +34,9 @@ def test_one_stage_a_rule_and_a_second_where_a_rule_stands_on_both_sides(paper):
 
 def test_stages_form_no_cycle(paper):
     stages = dvc_stages("smoke", receipts(paper))
-    maker = {next(iter(o)): name for name, s in stages.items() for o in [*s["outs"], *s.get("plots", [])]}
-    edges = {name: {maker[d] for d in s.get("deps", []) if d in maker} for name, s in stages.items()}
+    maker = {next(iter(o)): name for name, s in stages.items() for o in [*s.get("outs", []), *s.get("plots", [])]}
+    reads = {name: [*s.get("deps", []), *(next(iter(p)) for p in s.get("params", []))] for name, s in stages.items()}
+    edges = {name: {maker[d] for d in read if d in maker} for name, read in reads.items()}
     done: set[str] = set()
     while ready := {n for n in edges if n not in done and edges[n] <= done}:
         done |= ready
@@ -51,6 +54,7 @@ def test_a_tangle_falls_back_to_levels(paper):
 
 def test_every_output_and_receipt_is_recorded_once_and_persists(paper):
     stages = dvc_stages("smoke", receipts(paper))
+    frame = {name: stages.pop(name) for name in ("smoke-plan", "smoke-metrics")}
     outs = [o for s in stages.values() for o in [*s["outs"], *s.get("plots", [])]]
     names = [next(iter(o)) for o in outs]
     every = [*receipts(paper), *(p for r in receipts(paper).values() for p in r["outputs"])]
@@ -61,6 +65,8 @@ def test_every_output_and_receipt_is_recorded_once_and_persists(paper):
     assert stages["smoke-train_tokenizer"]["cmd"].endswith("--config scale=smoke --until train_tokenizer")
     for s in stages.values():
         assert not set(s.get("deps", [])) & {next(iter(o)) for o in s["outs"]}
+    assert frame["smoke-plan"]["outs"] == [{"ledger/smoke.plan.json": {"cache": False, "persist": True}}]
+    assert frame["smoke-metrics"]["deps"] == sorted(receipts(paper)) and "ledger/smoke.metrics.json" in frame["smoke-metrics"]["metrics"][0]
 
 
 def test_the_text_is_generated_and_keeps_other_scales(paper):
@@ -69,26 +75,28 @@ def test_the_text_is_generated_and_keeps_other_scales(paper):
     whole_paper(paper.root, "laptop")
     both = dvc_yaml("laptop", receipts(paper, "laptop"), text)
     data = yaml.safe_load(both)
-    assert data["metrics"] == ["ledger/laptop.metrics.json", "ledger/smoke.metrics.json"]
+    assert {"laptop-plan", "laptop-metrics", "smoke-plan", "smoke-metrics"} < set(data["stages"])
     assert {k: v for k, v in data["stages"].items() if k.startswith("smoke-")} == yaml.safe_load(text)["stages"]
     assert len(data["stages"]) == 2 * len(yaml.safe_load(text)["stages"])
 
 
 def test_check_sees_an_edit_of_any_generated_file(paper):
     r = receipts(paper)
-    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke.plan.json", "ledger/smoke.metrics.json"]
+    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke.plan.json", "ledger/smoke.metrics.json", ANCHOR]
     assert "smoke-index_episodes" in write_ledger("smoke", r, paper.root)
+    assert differences("smoke", r, paper.root) == [ANCHOR], "written last, when dvc.lock is there"
+    write_anchor("smoke", r, paper.root)
     assert differences("smoke", r, paper.root) == []
     text = (paper.root / "dvc.yaml").read_text()
     (paper.root / "dvc.yaml").write_text(text.replace("persist: true", "persist: false", 1))
     (paper.root / "ledger/smoke.metrics.json").write_text("{}")
-    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke.metrics.json"]
+    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke.metrics.json", ANCHOR]
 
 
 def test_a_changed_receipt_changes_the_ledger(paper):
     write_ledger("smoke", receipts(paper), paper.root)
     paper.make("plot_figure", "traces", ["figures/traces.svg"], ["scores/uniform_both.parquet"], {"figure": "traces"})
-    assert differences("smoke", receipts(paper), paper.root) == ["dvc.yaml", "ledger/smoke.plan.json", "ledger/smoke.metrics.json"]
+    assert differences("smoke", receipts(paper), paper.root) == ["dvc.yaml", "ledger/smoke.plan.json", "ledger/smoke.metrics.json", ANCHOR]
 
 
 def test_the_plan_splits_shared_params_from_each_jobs_own():

@@ -77,12 +77,45 @@ def test_outputs_ids_and_receipt_are_published(project):
     receipt = read_receipt(project / "r/receipts/make_cake/one.json")
     assert receipt["stage"] == "make_cake" and receipt["params"] == {"mode": "ok"} and receipt["counts"] == {"layers": 2}
     assert receipt["inputs"]["flour.txt"]["bytes"] == 5
-    assert receipt["outputs"]["r/cake"] == json.loads((project / "r/cake.id").read_text())
+    assert {**receipt["outputs"]["r/cake"], "receipt": "r/receipts/make_cake/one.json"} == json.loads((project / "r/cake.id").read_text())
+    assert set(receipt["trees"]) == {"r/cake"} and set(receipt["trees"]["r/cake"]) == {"layer"} and receipt["chain"] == {}
     assert set(receipt["outputs"]) == {"r/cake", "r/crumbs.txt"}
     assert "src/veridream/provenance/stage.py" in receipt["modules"]
     run = json.loads((project / "r/receipts/make_cake/one.run.json").read_text())
     assert run["inputs"] == ["flour.txt"] and run["outputs"] == ["r/cake", "r/crumbs.txt"]
     assert run["oven"] == "gas" and run["peak_mb"] > 0 and run["seconds"] >= 0
+
+
+def second(project, *more):
+    line = [sys.executable, "src/make_cake.py", "--params", '{"mode": "ok"}', "--receipt", "r/receipts/make_cake/two.json", "--work", "w2"]
+    line += ["--flour", "r/crumbs.txt", "--icing", "r/cake", "flour.txt", "--cake", "r/cake2", "--crumbs", "r/crumbs2.txt", *more]
+    return subprocess.run(line, cwd=project, capture_output=True, text=True, timeout=60)
+
+
+def test_a_receipt_holds_the_seals_of_its_inputs_makers(project):
+    bake(project)
+    one = project / "r/receipts/make_cake/one.json"
+    assert second(project).returncode == 0
+    assert read_receipt(project / "r/receipts/make_cake/two.json")["chain"] == {"r/receipts/make_cake/one.json": read_receipt(one)["seal"]}
+    sound = one.read_text()
+    one.write_text(sound.replace('"layers": 2', '"layers": 3'))
+    assert "one.json: damaged receipt" in second(project).stderr
+    one.unlink()
+    r = second(project)
+    assert r.returncode == 1 and "r/receipts/make_cake/one.json is missing, the receipt of r/crumbs.txt; run the workflow to make it" in r.stderr
+
+
+def test_a_run_file_remembers_the_seals_it_replaced(project):
+    bake(project)
+    one = project / "r/receipts/make_cake/one.json"
+    first = read_receipt(one)["seal"]
+    run = json.loads(one.with_suffix(".run.json").read_text())
+    assert run["seal"] == first and run["succeeds"] == []
+    (project / "flour.txt").write_text("rye")
+    one.unlink()  # as Snakemake does before a rerun
+    bake(project)
+    run = json.loads(one.with_suffix(".run.json").read_text())
+    assert run["seal"] == read_receipt(one)["seal"] != first and run["succeeds"] == [first]
 
 
 def test_an_identical_rerun_repeats_every_byte_of_the_receipt(project):

@@ -198,7 +198,7 @@ def test_record_then_clean_then_lost_then_restored(project):
     assert r.returncode == 0 and "12 jobs are stale" in r.stdout, r.stdout + r.stderr
     assert set(planned(project)) == SCORES_DOWN, "what is stale is never blessed"
     assert "smoke-score_rollouts" in dvc(project, "status").stdout, "DVC sees what Snakemake sees"
-    replace(project / "dvc.yaml", "metrics:", "# by hand\nmetrics:")
+    replace(project / "dvc.yaml", "\nstages:\n", "\n# by hand\nstages:\n")
     assert run(project, "record_ledger.py", "--scale", "smoke", "--check").returncode == 1
 
 

@@ -11,6 +11,7 @@ from veridream import spec
 from veridream.params.load import ParamsError, load_params
 from veridream.params.slices import curiosity_stores, stage_params, stores
 from veridream.provenance.digest import canonical, code_digest, job_domains
+from veridream.provenance.jobs import CLIP_MODELS, FIGURES, MPC_MODELS, TABLES, workflow_jobs
 
 SCALE = config.get("scale", "laptop")
 R = f"results/{SCALE}"
@@ -20,10 +21,6 @@ try:
 except ParamsError as e:
     raise WorkflowError(str(e)) from None
 
-TABLES = ("coverage", "targeted", "auroc")
-FIGURES = ("frame_counts", "density", "calibration", "policy_coverage", "traces", "strips")
-MPC_MODELS = (spec.NO_MODEL, spec.COVERAGE_AWARE, *spec.TARGETED)
-CLIP_MODELS = (spec.BASE, f"{spec.TARGETED_PREFIX}combined")
 COLLECTED = [s for s in spec.SOURCES if s not in ("combined", "matched")]
 
 
@@ -93,24 +90,7 @@ def parent_model(model):
 
 
 # rule -> the wildcards of each of its jobs; the rules' own output patterns say the rest
-ALL_STORES = [{k: s[k] for k in ("role", "task", "behaviour", "seed")} for s in stores(PARAMS) + curiosity_stores(PARAMS)]
-JOBS = {
-    "collect_episodes": [s for s in ALL_STORES if s["behaviour"] != "curiosity"],
-    "collect_curiosity": [s for s in ALL_STORES if s["behaviour"] == "curiosity"],
-    "validate_store": ALL_STORES,
-    "index_episodes": [{"part": part} for part in INDEXED],
-    "train_tokenizer": [{}],
-    "encode_latents": [{}],
-    "train_dynamics": [{}],
-    "finetune_world_model": [{"model": m} for m in (*spec.ARMS, *spec.TARGETED)],
-    "score_rollouts": [{"model": m} for m in spec.MODELS],
-    "plan_mpc": [{"model": m} for m in MPC_MODELS],
-    "tabulate_results": [{"table": t} for t in TABLES],
-    "plot_figure": [{"figure": f} for f in FIGURES],
-    "render_clips": [{"model": m} for m in CLIP_MODELS],
-    "compare_to_paper": [{}],
-    "render_report": [{}],
-}
+JOBS = workflow_jobs(PARAMS)
 
 
 def outputs(rule, wildcards):

@@ -2,6 +2,7 @@
 
 import copy
 import difflib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from veridream.params.tasks import UnknownTask, task
 from veridream.params.yaml_text import parse_yaml
 
 ROOT = Path(__file__).resolve().parents[3] / "params"
+SCALE_NAME = "[A-Za-z0-9_]+"  # it becomes part of paths and shell commands
 
 
 class ParamsError(ValueError):
@@ -23,6 +25,8 @@ class ParamsError(ValueError):
 
 def load_params(scale: str, overrides: Iterable[str] = (), root: Path = ROOT) -> Params:
     """The validated params of a scale. Raises ParamsError."""
+    if not re.fullmatch(SCALE_NAME, scale):
+        raise ParamsError(f"{scale!r} is no name of a scale: letters, digits and underscores only, since it becomes part of paths and commands")
     layers: list[tuple[str, dict[str, Any]]] = []
     path = root / "scales" / f"{scale}.yaml"
     if not path.is_file():
@@ -42,6 +46,12 @@ def load_params(scale: str, overrides: Iterable[str] = (), root: Path = ROOT) ->
         raise ParamsError(_explain(e, path)) from None
     _check_tasks(params, path)
     return params
+
+
+def raw_params(scale: str, root: Path = ROOT) -> dict[str, Any]:
+    """The scale's overlay on the base as they stand, unchecked: for params of another version of the model. Raises ParamsError on bad YAML."""
+    layers = [_read(p) if p.is_file() else {} for p in (root / "base.yaml", root / "scales" / f"{scale}.yaml")]
+    return _merge(*layers)
 
 
 def _read(path: Path) -> dict[str, Any]:

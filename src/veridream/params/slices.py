@@ -1,5 +1,7 @@
 """The slice of the params one job reads. The rules and the audit both call this, so they cannot disagree."""
 
+import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,11 @@ def episode_counts(params: Params) -> dict[str, int]:
 
 def behaviour_counts(params: Params, task_id: str) -> dict[str, int]:
     """Corpus episodes of each behaviour on a seen task, each at least one; largest remainder, so they sum to the task's count where it allows."""
-    total = episode_counts(params)[task_id]
-    exact: dict[str, float] = {b: total * s for b, s in params.collect.shares.items() if s > 0}
+    return _split(episode_counts(params)[task_id], params.collect.shares)
+
+
+def _split(total: int, shares: Mapping[Any, float]) -> dict[str, int]:
+    exact: dict[str, float] = {b: total * s for b, s in shares.items() if s > 0}
     out: dict[str, int] = {b: max(1, int(x)) for b, x in exact.items()}
     by_remainder = sorted(exact, key=lambda b: (out[b] - exact[b], b))
     for b in by_remainder[: max(0, total - sum(out.values()))]:
@@ -32,8 +37,8 @@ def _store(role: str, task_id: str, behaviour: str, seed: int, episodes: int) ->
 
 def stores(params: Params) -> list[dict[str, Any]]:
     """Every episode store except the curiosity ones: role, task, behaviour, seed, episodes. The order is fixed."""
-    c, t = params.collect, params.targeted
-    out = [_store("corpus", k, b, c.seed, n) for k in params.tasks.seen for b, n in behaviour_counts(params, k).items()]
+    c, t, counts = params.collect, params.targeted, episode_counts(params)
+    out = [_store("corpus", k, b, c.seed, n) for k in params.tasks.seen for b, n in _split(counts[k], c.shares).items()]
     for k in params.tasks.unseen:
         out += [_store("targeted", k, b, t.seed, t.episodes) for b in ("noop", "random", "expert")]
         out += [_store("test", k, b, t.test_seed, t.test_episodes) for b in t.test_behaviours]
@@ -45,17 +50,40 @@ def curiosity_stores(params: Params) -> list[dict[str, Any]]:
     return [_store("targeted", k, "curiosity", params.targeted.seed, params.targeted.episodes) for k in params.tasks.unseen]
 
 
+def store_row(params: Params, role: str, task_id: str, behaviour: str, seed: int | str) -> dict[str, Any]:
+    """The store of these wildcards, with its episodes; the curiosity ones left aside. Raises StopIteration where the params have none."""
+    row = _rows(_Same(params)).get((role, task_id, behaviour, str(seed)))
+    if row is None:
+        raise StopIteration(f"{role}/{task_id}/{behaviour}-s{seed}")
+    return row
+
+
+class _Same:
+    """Params as a key of a cache: by identity, since they are frozen and too large to hash."""
+
+    def __init__(self, params: Params):
+        self.params = params
+
+    def __hash__(self) -> int:
+        return id(self.params)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.params is self.params
+
+
+@functools.lru_cache(maxsize=8)
+def _rows(same: _Same) -> dict[tuple[str, str, str, str], dict[str, Any]]:
+    every = stores(same.params)
+    return {(s["role"], s["task"], s["behaviour"], str(s["seed"])): s for s in every}
+
+
 def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]:
     """JSON-ready params of one job. Only what the job reads: a key left out here cannot change it."""
     p = params.model_dump(mode="json")
     tokenizer_and_dynamics = {"tokenizer": p["tokenizer"], "dynamics": p["dynamics"]}
     match stage:
         case "collect_episodes":
-            row = next(
-                s
-                for s in stores(params)
-                if (s["role"], s["task"], s["behaviour"], str(s["seed"])) == tuple(wildcards[k] for k in ("role", "task", "behaviour", "seed"))
-            )
+            row = store_row(params, *(wildcards[k] for k in ("role", "task", "behaviour", "seed")))
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
             switched = {"switched": p["collect"]["switched"]} if row["behaviour"] == "switched" else {}
             planned = task(row["task"]).expert == "cem" and row["behaviour"] in (*spec.EXPERT_BEHAVIOURS, "switched")

@@ -1,21 +1,20 @@
 """The audit: from an artefact back to the first stores through the receipts, and whether every link still holds.
 
 A link is one artefact and the job that made it. It holds when its bytes are those the receipt names, each input is what that input's
-maker publishes, and the params and code the rules would use today are those it was made with.
+maker publishes under the receipt that the job saw, and the params and code the rules would use today are those it was made with.
+`audit_all` asks the same of everything under a scale at once, and whether the committed ledger is whole.
 """
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from veridream.params.load import ParamsError
-from veridream.provenance.digest import ROOT, code_modules, combined_digest, content_id, environment_digest, job_domains
-from veridream.provenance.jobs import NoSuchJob, params_now
-from veridream.provenance.receipts import id_path, read_receipt, receipt_paths, run_path
-
-Receipt = dict[str, Any]
+from veridream.provenance.digest import ROOT
+from veridream.provenance.ledger_audit import LedgerState, audit_ledger
+from veridream.provenance.receipts import run_facts
+from veridream.provenance.records import Records
 
 
 class NotAnArtefact(ValueError):
@@ -44,129 +43,44 @@ class Link:
         return not self.problems
 
 
-class Records:
-    """The receipts of one scale, and what is wrong with each. Hashes are taken once.
+@dataclass
+class Whole:
+    """The state of everything under one scale."""
 
-    Args:
-        scale: the folder under results/.
-        root: the project's root; paths in receipts are relative to it.
-        now: receipt path -> the params slice the rules pass today.
-    """
+    scale: str
+    jobs: int
+    artefacts: int
+    files_read: int  # whose bytes were read; the others were known by size, times and inode
+    files_known: int
+    broken: dict[str, list[str]] = field(default_factory=dict)  # receipt, or artefact without one -> why
+    ledger: LedgerState = field(default_factory=LedgerState)
 
-    def __init__(self, scale: str, root: Path = ROOT, now: Callable[[str], dict[str, Any]] | None = None):
-        self.scale, self.root = scale, root
-        self.now = now or params_now(root / "params")
-        self.receipts: dict[str, Receipt] = {}
-        self.damaged: dict[str, str] = {}
-        self.makers: dict[str, list[str]] = {}
-        self._ids: dict[str, str | None] = {}
-        self._modules: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
-        for path in receipt_paths(root / "results" / scale / "receipts"):
-            key = path.relative_to(root).as_posix()
-            try:
-                self.receipts[key] = read_receipt(path)
-            except ValueError as e:
-                self.damaged[key] = str(e).replace(str(path), key)
-        for key, receipt in self.receipts.items():
-            for artefact in receipt["outputs"]:
-                self.makers.setdefault(artefact, []).append(key)
-
-    def sha256(self, path: str) -> str | None:
-        """Content id of what lies on disk now, recomputed; None when it is missing."""
-        if path not in self._ids:
-            there = (self.root / path).exists()
-            self._ids[path] = content_id(self.root / path)["sha256"] if there else None
-        return self._ids[path]
-
-    def modules_changed(self, receipt: Receipt) -> tuple[str, ...]:
-        """Modules of the stage's code whose meaning differs now: "src/...py", with "(new)" or "(gone)" where it applies."""
-        now, then = self._code(receipt["stage"], job_domains(receipt["params"])), receipt["modules"]
-        marks = {k: "" if k in now and k in then else " (new)" if k in now else " (gone)" for k in sorted({*now, *then})}
-        return tuple(k + mark for k, mark in marks.items() if now.get(k) != then.get(k))
-
-    def job_problems(self, key: str) -> list[str]:
-        """Why a job's receipt does not hold, its outputs' bytes left aside."""
-        receipt = self.receipts[key]
-        return [*self._params_problems(key, receipt), *self._code_problems(receipt), *self._input_problems(receipt)]
-
-    def output_problems(self, key: str, artefact: str) -> list[str]:
-        """Why an output is not what its receipt says."""
-        then, now = self.receipts[key]["outputs"][artefact]["sha256"], self.sha256(artefact)
-        if now is None:
-            return ["output is missing"]
-        out = [] if now == then else [f"output bytes differ: receipt {then[:12]}, disk {now[:12]}"]
-        side = id_path(self.root / artefact)
-        if not side.is_file():
-            out.append(f"{artefact}.id is missing")
-        elif _published(side) != then:
-            out.append(f"{artefact}.id does not name what the receipt names")
-        rivals = [m for m in self.makers[artefact] if m != key]
-        return out + [f"{m} claims the same output" for m in rivals]
-
-    def failing(self) -> dict[str, list[str]]:
-        """{receipt: problems} of every receipt that does not hold, damaged ones included. Reads every artefact."""
-        out = {key: [why] for key, why in self.damaged.items()}
-        for key, receipt in self.receipts.items():
-            bytes_ = [f"{artefact}: {why}" for artefact in receipt["outputs"] for why in self.output_problems(key, artefact)]
-            if problems := [*self.job_problems(key), *bytes_]:
-                out[key] = problems
-        return out
-
-    def _code(self, stage: str, domains: tuple[str, ...]) -> dict[str, str]:
-        key = (stage, domains)
-        if key not in self._modules:
-            script = f"src/{stage}.py"
-            self._modules[key] = code_modules(script, self.root, domains) if (self.root / script).is_file() else {}
-        return self._modules[key]
-
-    def _params_problems(self, key: str, receipt: Receipt) -> list[str]:
-        try:
-            now = json.loads(json.dumps(self.now(key)))
-        except (NoSuchJob, ParamsError) as e:
-            return [f"params: {e}"]
-        then, flat = _flat(receipt["params"]), _flat(now)
-        changed = [f"{k} {_show(then, k)} -> {_show(flat, k)}" for k in sorted({*then, *flat}) if k not in then or k not in flat or then[k] != flat[k]]
-        return [f"params differ from what the rules pass now: {', '.join(changed)}"] if changed else []
-
-    def _code_problems(self, receipt: Receipt) -> list[str]:
-        out = []
-        if combined_digest(receipt["modules"], receipt["environment"]) != receipt["code"]:
-            out.append("receipt damaged: its code digest is not that of its modules and environment")
-        if changed := self.modules_changed(receipt):
-            out.append(f"code changed: {', '.join(changed)}")
-        lock = environment_digest(self.root / "requirements" / "lock.txt")
-        if lock != receipt["environment"]:
-            out.append(f"environment changed: requirements/lock.txt was {receipt['environment']}, is {lock}")
-        return out
-
-    def _input_problems(self, receipt: Receipt) -> list[str]:
-        out = []
-        for path, read in receipt["inputs"].items():
-            makers = self.makers.get(path)
-            if makers:
-                published = self.receipts[makers[0]]["outputs"][path]["sha256"]
-                if published != read["sha256"]:
-                    out.append(f"input {path} differs from what its maker publishes: read {read['sha256'][:12]}, published {published[:12]}")
-            elif not path.startswith("results/") and self.sha256(path) != read["sha256"]:
-                now = self.sha256(path)
-                out.append(f"input {path} is missing" if now is None else f"input {path} differs: read {read['sha256'][:12]}, disk {now[:12]}")
-        return out
+    @property
+    def holds(self) -> bool:
+        return not self.broken and self.ledger.holds
 
 
-def audit(artefact: str | Path, root: Path = ROOT, now: Callable[[str], dict[str, Any]] | None = None) -> list[Link]:
+def audit(artefact: str | Path, root: Path = ROOT, now: Callable[[str], dict[str, Any]] | None = None, deep: bool = False) -> list[Link]:
     """The chain of an artefact, nearest first, each artefact once.
 
     Args:
         artefact: a path under results/<scale>/, absolute or relative to the root; a file inside an artefact, an id or a receipt will do.
-        root, now: see Records.
+        root, now, deep: see Records.
     Raises:
         NotAnArtefact: outside results/, or nothing there and no receipt that names it.
     """
-    wanted = _relative(artefact, root)
-    records = Records(Path(wanted).parts[1], root, now)
+    wanted = relative_artefact(artefact, root)
+    records = Records(Path(wanted).parts[1], root, now, deep)
+    chain = walk(wanted, records)
+    records.cache.save()
+    return chain
+
+
+def walk(wanted: str, records: Records) -> list[Link]:
+    """The chain of what a path relative to the root stands for. Raises NotAnArtefact."""
     chain: list[Link] = []
     seen: set[str] = set()
-    todo = [(p, 0) for p in reversed(_targets(wanted, records))]
+    todo = [(p, 0) for p in reversed(artefacts_of(wanted, records))]
     while todo:
         path, depth = todo.pop()
         if path in seen:
@@ -176,6 +90,20 @@ def audit(artefact: str | Path, root: Path = ROOT, now: Callable[[str], dict[str
         if path in records.makers:
             todo += [(p, depth + 1) for p in reversed(records.receipts[records.makers[path][0]]["inputs"])]
     return chain
+
+
+def audit_all(scale: str, root: Path = ROOT, now: Callable[[str], dict[str, Any]] | None = None, deep: bool = False) -> Whole:
+    """Every receipt and artefact of a scale, and its ledger. Raises NotAnArtefact where the scale has no receipts."""
+    records = Records(scale, root, now, deep)
+    if not records.receipts and not records.damaged:
+        raise NotAnArtefact(f"results/{scale} holds no receipts; run the workflow, or `make restore SCALE={scale}`")
+    broken = records.failing()
+    for key, receipt in records.receipts.items():
+        for path in receipt["inputs"]:
+            if path.startswith("results/") and path not in records.makers:
+                broken.setdefault(path, [f"receipt missing: no receipt says how this was made, and {key} read it"])
+    n = sum(len(r["outputs"]) for r in records.receipts.values())
+    return Whole(scale, len(records.receipts) + len(records.damaged), n, records.cache.read, records.cache.trusted, broken, audit_ledger(records))
 
 
 def as_json(chain: list[Link]) -> dict[str, Any]:
@@ -201,6 +129,23 @@ def as_text(chain: list[Link]) -> str:
     return "\n".join([*lines, "", verdict])
 
 
+def whole_as_json(whole: Whole) -> dict[str, Any]:
+    return {**asdict(whole), "holds": whole.holds}
+
+
+def whole_as_text(whole: Whole) -> str:
+    """What is broken, a line each; the ledger; the verdict last."""
+    lines = [f"{key}  BROKEN\n" + "\n".join(f"  ! {why}" for why in whys) for key, whys in whole.broken.items()]
+    lines += [f"ledger  BROKEN\n  ! {why}" for why in whole.ledger.problems]
+    lines += [f"note: {text}" for text in whole.ledger.notes[:10]]
+    if len(whole.ledger.notes) > 10:
+        lines.append(f"note: and {len(whole.ledger.notes) - 10} more")
+    bytes_ = f"{whole.files_read} files read, {whole.files_known} known by size, times and inode (--deep reads all)"
+    counts = f"{whole.jobs} jobs, {whole.artefacts} artefacts of scale {whole.scale}; {bytes_}"
+    n = len(whole.broken) + len(whole.ledger.problems)
+    return "\n".join([*lines, f"HOLDS: {counts}" if whole.holds else f"BROKEN: {n} of {counts}"])
+
+
 def _link(path: str, depth: int, records: Records) -> Link:
     if path not in records.makers:
         problems = []
@@ -212,32 +157,15 @@ def _link(path: str, depth: int, records: Records) -> Link:
         return Link(path, depth, records.sha256(path), None, None, {}, None, None, (), None, None, tuple(problems))
     key = records.makers[path][0]
     r = records.receipts[key]
-    run = _run(records.root / key)
+    run = run_facts(records.root / key)
     problems = [*records.output_problems(key, path), *records.job_problems(key)]
     changed = records.modules_changed(r)
     sha = r["outputs"][path]["sha256"]
     return Link(path, depth, sha, r["stage"], key, r["params"], r["code"], r["environment"], changed, run.get("commit"), run.get("dirty"), tuple(problems))
 
 
-def _run(receipt: Path) -> dict[str, Any]:
-    """The run file's facts; none where it was left behind (a restored artefact) or is unreadable."""
-    path = run_path(receipt)
-    try:
-        return dict(json.loads(path.read_text())) if path.is_file() else {}
-    except ValueError:
-        return {}
-
-
-def _published(side: Path) -> str | None:
-    """The sha256 an id file names; None when it is damaged."""
-    try:
-        named = json.loads(side.read_text())
-    except ValueError:
-        return None
-    return named.get("sha256") if isinstance(named, dict) else None
-
-
-def _relative(artefact: str | Path, root: Path) -> str:
+def relative_artefact(artefact: str | Path, root: Path = ROOT) -> str:
+    """The path relative to the root. Raises NotAnArtefact where it does not lie under results/<scale>/."""
     path = Path(artefact)
     full = path if path.is_absolute() else root / path
     full = full.parent.resolve() / full.name
@@ -247,7 +175,7 @@ def _relative(artefact: str | Path, root: Path) -> str:
     return "/".join(parts)
 
 
-def _targets(wanted: str, records: Records) -> list[str]:
+def artefacts_of(wanted: str, records: Records) -> list[str]:
     """The artefacts a path stands for: itself, the one that contains it, the one its .id belongs to, or all outputs of its receipt."""
     if wanted in records.receipts:
         return list(records.receipts[wanted]["outputs"])
@@ -258,13 +186,3 @@ def _targets(wanted: str, records: Records) -> list[str]:
     if not (records.root / plain).exists():
         raise NotAnArtefact(f"{wanted} does not exist, and no receipt under results/{records.scale}/receipts names it; run the workflow to make it")
     return [plain]
-
-
-def _flat(value: Any, at: str = "") -> dict[str, Any]:
-    if isinstance(value, dict) and value:
-        return {k: v for key, x in value.items() for k, v in _flat(x, f"{at}.{key}" if at else str(key)).items()}
-    return {at: value}
-
-
-def _show(flat: dict[str, Any], key: str) -> str:
-    return json.dumps(flat[key]) if key in flat else "(absent)"

@@ -4,7 +4,7 @@ import ast
 import functools
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +21,46 @@ def canonical(obj: Any) -> str:
     return json.dumps(obj, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def content_id(path: str | Path) -> dict[str, Any]:
-    """{sha256, bytes, files} of a file or folder: names and bytes count; times, inodes and place do not."""
+def file_sha256(path: Path) -> str:
+    """sha256 of one file's bytes."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def files_of(path: Path) -> dict[str, Path]:
+    """{name inside the artefact: file}, sorted; a file is its own only one, named ""."""
+    if path.is_file():
+        return {"": path}
+    found = {p.relative_to(path).as_posix(): p for p in path.rglob("*") if p.is_file()}
+    return {name: found[name] for name in sorted(found) if IGNORED.isdisjoint(name.split("/"))}
+
+
+def tree_sha256(tree: Mapping[str, str]) -> str:
+    """The sha256 of an artefact from that of its files, {name: sha256}; a single file is its own only one, named ""."""
+    if set(tree) == {""}:
+        return tree[""]
+    return hashlib.sha256("".join(f"{name}\0{tree[name]}\n" for name in sorted(tree)).encode()).hexdigest()
+
+
+def tree_id(path: str | Path, sha256: Callable[[Path], str] = file_sha256) -> tuple[dict[str, Any], dict[str, str]]:
+    """({sha256, bytes, files} of a file or folder, {name: sha256 of each of its files}): names and bytes count; times, inodes and place do not.
+
+    Args:
+        sha256: how a file is hashed (the audit remembers what it has hashed before).
+    Raises:
+        FileNotFoundError: nothing is there.
+    """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing")
-    if path.is_file():
-        with path.open("rb") as handle:
-            return {"sha256": hashlib.file_digest(handle, "sha256").hexdigest(), "bytes": path.stat().st_size, "files": 1}
-    whole, size, n = hashlib.sha256(), 0, 0
-    for f in sorted((p for p in path.rglob("*") if p.is_file()), key=lambda p: p.relative_to(path).as_posix()):
-        if not IGNORED.isdisjoint(f.relative_to(path).parts):
-            continue
-        one = content_id(f)
-        size, n = size + one["bytes"], n + 1
-        whole.update(f"{f.relative_to(path).as_posix()}\0{one['sha256']}\n".encode())
-    return {"sha256": whole.hexdigest(), "bytes": size, "files": n}
+    files = files_of(path)
+    tree = {name: sha256(f) for name, f in files.items()}
+    return {"sha256": tree_sha256(tree), "bytes": sum(f.stat().st_size for f in files.values()), "files": len(files)}, tree
+
+
+def content_id(path: str | Path) -> dict[str, Any]:
+    """{sha256, bytes, files} of a file or folder, its bytes read. Raises FileNotFoundError."""
+    return tree_id(path)[0]
 
 
 @functools.cache
@@ -65,6 +89,11 @@ def _module(source: bytes, where: str) -> tuple[str, tuple[str, ...]]:
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(sorted({*names}))
 
 
+def module_digest(source: bytes, where: str) -> str:
+    """Digest of one module's meaning, as in a receipt's `modules`. Raises ValueError, SyntaxError."""
+    return _module(source, where)[0]
+
+
 def job_domains(params: Mapping[str, Any]) -> tuple[str, ...]:
     """The domains whose simulators a job may make: those of the registry rows among its params."""
     return tuple(sorted({row["domain"] for row in params.get("registry", ())}))
@@ -91,9 +120,14 @@ def code_modules(script: str, root: Path = ROOT, domains: Collection[str] = ()) 
     return dict(sorted(seen.items()))
 
 
+def lock_digest(text: bytes) -> str:
+    """Digest of the text of an environment lock."""
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
 def environment_digest(lock: Path = LOCK) -> str:
     """Digest of the pinned environment."""
-    return hashlib.sha256(lock.read_bytes()).hexdigest()[:16]
+    return lock_digest(lock.read_bytes())
 
 
 def combined_digest(modules: dict[str, str], environment: str) -> str:

@@ -9,7 +9,7 @@ from veridream import spec
 from veridream.params.load import ROOT as PARAMS_ROOT
 from veridream.params.load import load_params
 from veridream.params.model import Params
-from veridream.params.slices import stage_params
+from veridream.params.slices import curiosity_stores, stage_params, stores
 
 # results/<scale>/receipts/<stage>/<name>.json: the name of each stage's receipts, as in workflow/rules/*.smk
 _STORE = "{role}/{task}/{behaviour}-s{seed}"
@@ -30,6 +30,10 @@ RECEIPT_NAMES = {
     "compare_to_paper": "claims",
     "render_report": "index",
 }
+TABLES = ("coverage", "targeted", "auroc")
+FIGURES = ("frame_counts", "density", "calibration", "policy_coverage", "traces", "strips")
+MPC_MODELS = (spec.NO_MODEL, spec.COVERAGE_AWARE, *spec.TARGETED)
+CLIP_MODELS = (spec.BASE, f"{spec.TARGETED_PREFIX}combined")
 _PATTERNS = {
     "role": "|".join(spec.ROLES),
     "task": "[a-z0-9]+(?:-[a-z0-9]+)*",
@@ -44,6 +48,34 @@ _PATTERNS = {
 
 class NoSuchJob(ValueError):
     """The current rules and params have no job that writes this receipt."""
+
+
+def workflow_jobs(params: Params) -> dict[str, list[dict[str, Any]]]:
+    """{stage: the wildcards of each of its jobs} of the whole DAG under these params; what `rule all` asks for."""
+    stores_ = [{k: s[k] for k in ("role", "task", "behaviour", "seed")} for s in stores(params) + curiosity_stores(params)]
+    return {
+        "collect_episodes": [s for s in stores_ if s["behaviour"] != "curiosity"],
+        "collect_curiosity": [s for s in stores_ if s["behaviour"] == "curiosity"],
+        "validate_store": stores_,
+        "index_episodes": [{"part": part} for part in ("corpus", "test")],
+        "train_tokenizer": [{}],
+        "encode_latents": [{}],
+        "train_dynamics": [{}],
+        "finetune_world_model": [{"model": m} for m in (*spec.ARMS, *spec.TARGETED)],
+        "score_rollouts": [{"model": m} for m in spec.MODELS],
+        "plan_mpc": [{"model": m} for m in MPC_MODELS],
+        "tabulate_results": [{"table": t} for t in TABLES],
+        "plot_figure": [{"figure": f} for f in FIGURES],
+        "render_clips": [{"model": m} for m in CLIP_MODELS],
+        "compare_to_paper": [{}],
+        "render_report": [{}],
+    }
+
+
+def receipts_of(params: Params, scale: str) -> list[str]:
+    """The receipt of each of these jobs."""
+    jobs = workflow_jobs(params).items()
+    return [f"results/{scale}/receipts/{stage}/{RECEIPT_NAMES[stage].format(**wildcards)}.json" for stage, each in jobs for wildcards in each]
 
 
 def split_receipt(receipt: str | Path) -> tuple[str, str, str]:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from veridream.params.yaml_text import parse_yaml
-from veridream.provenance.audit import Records
+from veridream.provenance.chain import remember
 from veridream.provenance.digest import ROOT
 from veridream.provenance.graph import ancestors, parents
-from veridream.provenance.receipts import id_path, write_json
+from veridream.provenance.receipts import write_id
+from veridream.provenance.records import Records
 from veridream.provenance.workflow import WorkflowFailed, command, environment
 
 
@@ -46,10 +47,12 @@ def settle(scale: str, root: Path = ROOT) -> Restored:
     A removed receipt makes Snakemake run its job again; nothing stale is ever blessed.
     """
     records = Records(scale, root)
-    for receipt in records.receipts.values():
+    for key, receipt in records.receipts.items():
+        if records.vouched(key) is not False:
+            remember(root / key, receipt)
         for artefact, content in receipt["outputs"].items():
             if (root / artefact).exists():
-                write_json(id_path(root / artefact), content)
+                write_id(root / artefact, content, key)
     failing = records.failing()
     sound = sound_receipts(records, failing)
     for key in failing:

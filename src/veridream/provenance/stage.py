@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from veridream.provenance.digest import ROOT, canonical, code_modules, combined_digest, content_id, environment_digest, job_domains
+from veridream.provenance.digest import ROOT, canonical, code_modules, combined_digest, environment_digest, job_domains, tree_id
 from veridream.provenance.lock import Locked, hold_lock
-from veridream.provenance.receipts import id_path, recorded_id, run_path, seal, write_json
+from veridream.provenance.receipts import chain_of, id_path, recorded_id, run_path, seal, succession, write_id, write_json
 
 CODE = ("src", "params", "workflow", "requirements", "Snakefile")  # what makes a run "dirty" when git does not have it as it stands
 
@@ -103,12 +103,11 @@ def stage(name: str, *, inputs: Sequence[str] = (), outputs: Sequence[str], work
     before = signal.signal(signal.SIGTERM, _terminated)
     try:
         with hold_lock(f"{Path(a.receipt).with_name('.' + Path(a.receipt).name)}.lock", f"{a.receipt} ({name})"), _swept(part.values()):
-            ids_in = {p.as_posix(): recorded_id(p) for paths in job.inputs.values() for p in paths}
+            read = [p for paths in job.inputs.values() for p in paths]
+            ids_in, chain = {p.as_posix(): recorded_id(p) for p in read}, chain_of(read)
             yield job
-            facts = {"stage": name, "params": a.params, "code": now, "modules": modules, "environment": environment, "inputs": ids_in}
-            _publish(job, Path(a.receipt), facts)
-            paths = {"inputs": sorted(ids_in), "outputs": sorted(p.as_posix() for p in final.values())}
-            write_json(run_path(a.receipt), {**paths, **_run_facts(started), **job.facts})
+            facts = {"stage": name, "params": a.params, "code": now, "modules": modules, "environment": environment, "inputs": ids_in, "chain": chain}
+            _publish(job, Path(a.receipt), facts, {"inputs": sorted(ids_in), **_run_facts(started), **job.facts})
     except (StageError, Locked) as e:
         sys.exit(f"{name}: {e}")
     except (ValueError, OSError) as e:
@@ -134,20 +133,28 @@ def _swept(parts: Iterable[Path]) -> Iterator[None]:
             _remove(p)
 
 
-def _publish(job: Job, receipt: Path, facts: dict[str, Any]) -> None:
-    """Renames, content ids, receipt last. A failure on the way (a full disk) leaves none of them."""
+def _publish(job: Job, receipt: Path, facts: dict[str, Any], run: dict[str, Any]) -> None:
+    """Renames, content ids, run file, receipt last. A failure on the way (a full disk) leaves none of them."""
     missing = [str(job.final[o]) for o, p in job.out.items() if not p.exists()]
     if missing:
         raise StageError(f"finished without writing {', '.join(missing)}")
-    ids = {job.final[o].as_posix(): content_id(p) for o, p in job.out.items()}
+    ids, trees = {}, {}
+    for o, p in job.out.items():
+        final = job.final[o].as_posix()
+        ids[final], tree = tree_id(p)
+        if p.is_dir():
+            trees[final] = tree
     try:
         receipt.unlink(missing_ok=True)  # from here to the end no receipt vouches for anything
         for o, p in job.final.items():
             _remove(p)
             os.replace(job.out[o], p)
-            write_json(id_path(p), ids[p.as_posix()])
-        whole = json.loads(canonical({**facts, "outputs": ids, "counts": job.counts}))
-        write_json(receipt, {**whole, "seal": seal(whole)})
+            write_id(p, ids[p.as_posix()], receipt.as_posix())
+        whole = json.loads(canonical({**facts, "outputs": ids, "trees": trees, "counts": job.counts}))
+        whole["seal"] = seal(whole)
+        before = succession(receipt)
+        write_json(run_path(receipt), {**run, "outputs": sorted(ids), "seal": whole["seal"], "succeeds": [s for s in before if s != whole["seal"]]})
+        write_json(receipt, whole)
     except BaseException:
         for p in (receipt, *job.final.values(), *map(id_path, job.final.values())):
             _remove(p)

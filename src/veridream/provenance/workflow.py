@@ -3,11 +3,13 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from veridream.params.load import SCALE_NAME
 from veridream.provenance.digest import ROOT
 from veridream.provenance.lock import hold_lock
 
@@ -44,7 +46,9 @@ def environment(root: Path = ROOT, base: Mapping[str, str] | None = None) -> dic
 
 @contextlib.contextmanager
 def scale_lock(scale: str, root: Path = ROOT) -> Iterator[int]:
-    """Held by whatever changes results/<scale>. Raises Locked, which says who holds it."""
+    """Held by whatever changes results/<scale>. Raises Locked, which says who holds it; WorkflowFailed for what is no name of a scale."""
+    if not re.fullmatch(SCALE_NAME, scale):
+        raise WorkflowFailed(f"{scale!r} is no name of a scale: letters, digits and underscores only")
     with hold_lock(root / "results" / scale / ".lock", f"results/{scale}") as fd:
         yield fd
 
