@@ -10,7 +10,7 @@ import pytest
 from helpers.project import copy_finished
 from veridream.provenance.digest import ROOT
 
-DOCS = ("README.md", "ARCHITECTURE.md")
+DOCS = ("README.md", "ARCHITECTURE.md", "docs/worldmodelbench.md")
 # Run in a finished smoke project; the words its output must hold.
 RUN = {
     "make reproduce SCALE=smoke": ["not tested at this scale", "results/smoke/report/index.html"],
@@ -19,6 +19,8 @@ RUN = {
     "make record SCALE=smoke": [],
     "make report SCALE=smoke": [],
     "make gallery TASKS=pygame": ["results/gallery/sheet.png"],
+    "make wmb SCALE=smoke": ["Leaderboard, protocol wmb-sim", "base, permuted actions"],
+    "python src/score_videos.py --help": ["--benchmark"],
     "python src/measure_scores.py --tasks pygame-pong --episodes 1": ["pygame-pong"],
     "python src/export_dataset.py --format minari --out exports results/smoke/data/corpus/atari-pong/expert-s0.zarr": [
         "exports/veridream/atari-pong/expert-v0"

@@ -108,6 +108,9 @@ JOBS = {
     "tabulate_results": [{"table": t} for t in TABLES],
     "plot_figure": [{"figure": f} for f in FIGURES],
     "render_clips": [{"model": m} for m in CLIP_MODELS],
+    "export_rollouts": [{"model": spec.BASE}] if PARAMS.wmb.items else [],
+    "judge_rollouts": [{"model": spec.BASE}] if PARAMS.wmb.items else [],
+    "rank_rollouts": [{}] if PARAMS.wmb.items else [],
     "compare_to_paper": [{}],
     "render_report": [{}],
 }

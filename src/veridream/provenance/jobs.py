@@ -27,6 +27,9 @@ RECEIPT_NAMES = {
     "tabulate_results": "{table}",
     "plot_figure": "{figure}",
     "render_clips": "{model}",
+    "export_rollouts": "{model}",
+    "judge_rollouts": "{model}",
+    "rank_rollouts": "wmb-sim",
     "compare_to_paper": "claims",
     "render_report": "index",
 }
