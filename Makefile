@@ -12,7 +12,7 @@ VENV := .venv
 export SCALE PROFILE TASKS ARTEFACT REV1 REV2
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 
-.PHONY: reproduce test lint doctor audit audit-all explain diff gc estimate record restore report params lock test-simulators gallery help
+.PHONY: reproduce test lint doctor audit audit-all explain diff gc estimate record restore report params lock test-simulators gallery wmb help
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -27,6 +27,10 @@ test: .doctor.json lint ## lint, types, tests
 
 test-simulators: .doctor.json ## the contract suite on every task of params/tasks.yaml, and a table (TASKS=all|<task or domain>,...)
 	@VERIDREAM_TASKS="$$TASKS" python -m pytest tests/contract $(PYTEST_ARGS)
+
+wmb: .doctor.json ## run the workflow to the end and print the WorldModelBench table of our rollouts (SCALE=...)
+	@python src/run_workflow.py --scale "$$SCALE" --profile "$$PROFILE"
+	@cat "results/$$SCALE/wmb/leaderboard.md"
 
 gallery: .doctor.json ## a picture of every task, results/gallery/index.html (TASKS=...)
 	@python src/render_gallery.py --tasks "$$TASKS"

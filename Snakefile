@@ -12,6 +12,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/models.smk"
 include: "workflow/rules/evaluation.smk"
+include: "workflow/rules/wmb.smk"
 include: "workflow/rules/results.smk"
 
 

@@ -139,6 +139,9 @@ def jobs(p: Params) -> dict[str, Any]:
         "train_tokenizer/base",
         "encode_latents/base",
         "train_dynamics/base",
+        "export_rollouts/base",
+        "judge_rollouts/base",
+        "rank_rollouts/wmb-sim",
         "compare_to_paper/claims",
         "render_report/index",
     ]
@@ -231,6 +234,7 @@ def read_by_jobs(p: Params) -> Any:
         "train_dynamics/base",
     ]
     names += ["finetune_world_model/control", "finetune_world_model/targeted_matched", "score_rollouts/base", "plan_mpc/none", "compare_to_paper/claims"]
+    names += ["export_rollouts/base", "judge_rollouts/base"]
     return [stores(p), curiosity_stores(p), [params_of(p, f"results/smoke/receipts/{n}.json") for n in names]]
 
 
@@ -308,4 +312,4 @@ def test_a_registry_row_reaches_the_jobs_of_its_task_alone(monkeypatch):
     changed_receipts = {r for r, x in jobs(params).items() if before[r] != x}
     per_task = {r for r in changed_receipts if split_receipt(r)[1] in ("collect_episodes", "validate_store", "collect_curiosity")}
     assert per_task and all("/mw-push/" in r for r in per_task)
-    assert {split_receipt(r)[1] for r in changed_receipts - per_task} == {"score_rollouts", "plot_figure"}
+    assert {split_receipt(r)[1] for r in changed_receipts - per_task} == {"score_rollouts", "plot_figure", "export_rollouts"}

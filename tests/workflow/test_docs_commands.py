@@ -11,7 +11,7 @@ from test_tutorial import steps
 from helpers.project import copy_finished
 from veridream.provenance.digest import ROOT
 
-DOCS = ("README.md", "ARCHITECTURE.md", "docs/lineage.md")
+DOCS = ("README.md", "ARCHITECTURE.md", "docs/lineage.md", "docs/worldmodelbench.md")
 # Run in a finished smoke project; the words its output must hold.
 RUN = {
     "make reproduce SCALE=smoke": ["not tested at this scale", "results/smoke/report/index.html"],
@@ -28,6 +28,8 @@ RUN = {
     "python src/describe_dataset.py --scale smoke": ["croissant.json"],
     "make report SCALE=smoke": [],
     "make gallery TASKS=pygame": ["results/gallery/sheet.png"],
+    "make wmb SCALE=smoke": ["Leaderboard, protocol wmb-sim", "base, permuted actions"],
+    "python src/score_videos.py --help": ["--benchmark"],
     "python src/measure_scores.py --tasks pygame-pong --episodes 1": ["pygame-pong"],
     "python src/export_dataset.py --format minari --out exports results/smoke/data/corpus/atari-pong/expert-s0.zarr": [
         "exports/veridream/atari-pong/expert-v0"

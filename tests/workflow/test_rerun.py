@@ -24,14 +24,15 @@ from veridream.provenance.workflow import command, environment
 pytestmark = [pytest.mark.smoke, pytest.mark.timeout(1800)]
 
 SCORES_DOWN = {"score_rollouts", "tabulate_results", "plot_figure", "render_clips", "compare_to_paper", "render_report"}
+WMB = {"export_rollouts", "judge_rollouts", "rank_rollouts"}
 MODELS_DOWN = {"finetune_world_model", "collect_curiosity", "validate_store", "plan_mpc"} | SCORES_DOWN
 BELOW = {  # rule -> every rule that is remade after it, by the DAG of workflow/rules
     "collect_episodes": set(RECEIPT_NAMES) - {"collect_episodes"},
     "validate_store": set(RECEIPT_NAMES) - {"collect_episodes"},
     "index_episodes": set(RECEIPT_NAMES) - {"collect_episodes", "index_episodes"},
-    "train_tokenizer": {"encode_latents", "train_dynamics"} | MODELS_DOWN,
-    "encode_latents": {"train_dynamics"} | MODELS_DOWN,
-    "train_dynamics": MODELS_DOWN,
+    "train_tokenizer": {"encode_latents", "train_dynamics"} | MODELS_DOWN | WMB,
+    "encode_latents": {"train_dynamics"} | MODELS_DOWN | WMB,
+    "train_dynamics": MODELS_DOWN | WMB,
     "finetune_world_model": MODELS_DOWN,
     "collect_curiosity": MODELS_DOWN - {"collect_curiosity"},
     "score_rollouts": SCORES_DOWN - {"score_rollouts"},
@@ -39,6 +40,9 @@ BELOW = {  # rule -> every rule that is remade after it, by the DAG of workflow/
     "tabulate_results": {"render_report"},
     "plot_figure": {"render_report"},
     "render_clips": {"render_report"},
+    "export_rollouts": {"judge_rollouts", "rank_rollouts", "render_report"},
+    "judge_rollouts": {"rank_rollouts", "render_report"},
+    "rank_rollouts": {"render_report"},
     "compare_to_paper": {"render_report"},
     "render_report": set(),
 }

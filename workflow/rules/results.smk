@@ -145,11 +145,11 @@ rule compare_to_paper:
 rule render_report:
     input:
         ids([f"{R}/figures/{f}.svg" for f in FIGURES]),
-        ids([f"{R}/tables/{t}.csv" for t in TABLES]),
+        ids([f"{R}/tables/{t}.csv" for t in TABLES] + WMB_TABLES),
         ids([f"{R}/clips/{m}" for m in CLIP_MODELS]),
         ids([f"{R}/claims/claims.csv", *COUNTS]),
         figures=ancient([f"{R}/figures/{f}.svg" for f in FIGURES]),
-        tables=ancient([f"{R}/tables/{t}.csv" for t in TABLES]),
+        tables=ancient([f"{R}/tables/{t}.csv" for t in TABLES] + WMB_TABLES),
         clips=ancient([f"{R}/clips/{m}" for m in CLIP_MODELS]),
         claims=ancient(f"{R}/claims/claims.csv"),
         index=ancient(COUNTS),

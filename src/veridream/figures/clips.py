@@ -1,7 +1,6 @@
 """One mp4 and one gif a clip: truth, model, and below them the normalised predictors traced up to the current frame."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from veridream import spec
 from veridream.figures.clip_file import Clip
 from veridream.figures.palette import PREDICTOR
+from veridream.io.video import write_mp4
 
 SIDE = 192  # pixels of each of the two pictures, about
 PAD, HEAD, TRACE = 8, 18, 58
@@ -25,7 +25,7 @@ def write_clips(folder: Path, clips: list[Clip]) -> list[dict[str, Any]]:
     for c in clips:
         frames = [compose(c, t) for t in range(c.frames)]
         stem = f"{c.task}-{c.name}"
-        write_mp4(folder / f"{stem}.mp4", frames, FPS)
+        write_mp4(folder / f"{stem}.mp4", np.stack([np.asarray(f) for f in frames]), FPS)
         write_gif(folder / f"{stem}.gif", frames, FPS)
         ids = {
             "task": c.task,
@@ -93,17 +93,3 @@ def write_gif(path: Path, frames: list[Image.Image], fps: int) -> None:
     palette = sheet.quantize(colors=64, method=Image.Quantize.MEDIANCUT)
     small = [f.quantize(palette=palette, dither=Image.Dither.NONE) for f in frames]
     small[0].save(path, save_all=True, append_images=small[1:], duration=[1000 // fps] * (len(frames) - 1) + [1000], loop=0, optimize=False)
-
-
-def write_mp4(path: Path, frames: list[Image.Image], fps: int) -> None:
-    """H.264, bit-exact on one machine: one thread, no metadata. Raises ValueError with ffmpeg's words when it fails."""
-    import imageio_ffmpeg  # brings the ffmpeg binary
-
-    w, h = frames[0].size
-    source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{w}x{h}", "-r", str(fps), "-i", "-"]
-    codec = ["-c:v", "libx264", "-preset", "medium", "-crf", "20", "-pix_fmt", "yuv420p", "-threads", "1", "-movflags", "+faststart"]
-    exact = ["-map_metadata", "-1", "-fflags", "+bitexact", "-flags:v", "+bitexact", "-an"]
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *source, *codec, *exact, str(path)]
-    done = subprocess.run(command, input=b"".join(f.tobytes() for f in frames), capture_output=True)
-    if done.returncode != 0 or not path.is_file():
-        raise ValueError(f"ffmpeg could not write {path.name}: {done.stderr.decode(errors='replace').strip() or f'exit code {done.returncode}'}")

@@ -254,6 +254,27 @@ class Mpc(Strict):
     threads: Positive = Field(default=1, description="CPU threads; part of the lineage")
 
 
+class Wmb(Strict):
+    """WorldModelBench's questions asked of our own rollouts, protocol wmb-sim."""
+
+    items: Annotated[int, Field(ge=2)] | Literal[0] = Field(
+        default=8, description="test videos a seen task, the more moving half of twice as many; 0: none of it"
+    )
+    horizon: Positive = Field(default=16, description="imagined frames of a video, which starts with the last context frame")
+    fps: Positive = Field(default=15, description="frames a second of the exported videos")
+    seed: Count = Field(default=0, description="choice of windows, noise of the rollouts, whose actions are permuted")
+    quantile: Annotated[float, Field(gt=0.5, le=1.0)] = Field(default=0.99, description="of the reconstruction control's deviations, as tolerance")
+    lasting: Positive = Field(default=3, description="frames in a row a violation lasts")
+    gap: Positive = Field(default=5, description="frames over which displacements are compared with the true dynamics")
+    threads: Positive = Field(default=1, description="CPU threads; part of the lineage")
+
+    @model_validator(mode="after")
+    def _long_enough(self):
+        if self.horizon < max(self.gap + self.lasting, 7):
+            raise ValueError(f"horizon is {self.horizon}; gap ({self.gap}) and lasting ({self.lasting}) need their sum, a judge at least 8 frames")
+        return self
+
+
 class Stats(Strict):
     resamples: Positive = Field(default=2000, description="bootstrap resamples, over tasks, then sequences within")
     confidence: Annotated[float, Field(gt=0.5, lt=1.0)] = Field(default=0.95, description="level of every interval")
@@ -273,6 +294,7 @@ class Params(Strict):
     score: Score = Score()
     curiosity: Curiosity = Curiosity()
     mpc: Mpc = Mpc()
+    wmb: Wmb = Wmb()
     stats: Stats = Stats()
 
     @model_validator(mode="after")
@@ -286,9 +308,11 @@ class Params(Strict):
             raise ValueError(f"dynamics.arch.pack ({d.arch.pack}) does not divide tokenizer.arch.latents ({t.arch.latents})")
         if len(self.collect.counts) != len(self.tasks.seen):
             raise ValueError(f"collect.counts has {len(self.collect.counts)} entries for {len(self.tasks.seen)} seen tasks; give one a task")
-        steps = self.score.context + self.score.horizon
+        horizon = max(self.score.horizon, self.wmb.horizon if self.wmb.items else 0)
+        steps = self.score.context + horizon
         if self.collect.max_steps + 1 < max(steps, d.train.window):
             raise ValueError(
-                f"collect.max_steps ({self.collect.max_steps}) is too short for a score sequence or training window of {max(steps, d.train.window)} frames"
+                f"collect.max_steps ({self.collect.max_steps}) is too short for a score sequence, wmb video or training window of "
+                f"{max(steps, d.train.window)} frames"
             )
         return self

@@ -10,6 +10,8 @@ from veridream import spec
 from veridream.params.model import Params
 from veridream.params.tasks import task
 
+WMB_JUDGE = ("quantile", "lasting", "gap")  # of params.wmb: what the judge reads, and the export does not
+
 
 def episode_counts(params: Params) -> dict[str, int]:
     """Corpus episodes a seen task: `collect.counts` in the order of a permutation seeded by `collect.counts_seed`."""
@@ -124,6 +126,14 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
         case "compare_to_paper":
             both = {"seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
             return {"scale": wildcards["scale"], "stats": p["stats"], **both, "registry": _registry(params.tasks.unseen)}
+        case "export_rollouts":
+            score = {k: p["score"][k] for k in ("context", "substeps", "tau_ctx")}
+            made = {k: v for k, v in p["wmb"].items() if k not in WMB_JUDGE}
+            return {"model": wildcards["model"], "wmb": made, "score": score, "seen": p["tasks"]["seen"], "registry": _registry(params.tasks.seen)}
+        case "judge_rollouts":
+            return {"model": wildcards["model"], "wmb": {k: p["wmb"][k] for k in WMB_JUDGE}}
+        case "rank_rollouts":
+            return {"scale": wildcards["scale"], "stats": p["stats"]}
         case "render_clips":
             return {}
     raise KeyError(f"no params slice is defined for stage {stage!r}")

@@ -27,6 +27,9 @@ RECEIPT_NAMES = {
     "tabulate_results": "{table}",
     "plot_figure": "{figure}",
     "render_clips": "{model}",
+    "export_rollouts": "{model}",
+    "judge_rollouts": "{model}",
+    "rank_rollouts": "wmb-sim",
     "compare_to_paper": "claims",
     "render_report": "index",
 }
@@ -53,6 +56,7 @@ class NoSuchJob(ValueError):
 def workflow_jobs(params: Params) -> dict[str, list[dict[str, Any]]]:
     """{stage: the wildcards of each of its jobs} of the whole DAG under these params; what `rule all` asks for."""
     stores_ = [{k: s[k] for k in ("role", "task", "behaviour", "seed")} for s in stores(params) + curiosity_stores(params)]
+    judged = [{"model": spec.BASE}] if params.wmb.items else []
     return {
         "collect_episodes": [s for s in stores_ if s["behaviour"] != "curiosity"],
         "collect_curiosity": [s for s in stores_ if s["behaviour"] == "curiosity"],
@@ -67,6 +71,9 @@ def workflow_jobs(params: Params) -> dict[str, list[dict[str, Any]]]:
         "tabulate_results": [{"table": t} for t in TABLES],
         "plot_figure": [{"figure": f} for f in FIGURES],
         "render_clips": [{"model": m} for m in CLIP_MODELS],
+        "export_rollouts": judged,
+        "judge_rollouts": judged,
+        "rank_rollouts": [{}] if judged else [],
         "compare_to_paper": [{}],
         "render_report": [{}],
     }

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from veridream.results import leaderboard
 from veridream.results.markdown import number, with_interval
 
 Row = dict[str, Any]
@@ -49,11 +50,12 @@ def auroc(rows: list[Row]) -> Shown:
     return head, body
 
 
-LAYOUTS: dict[str, Callable[[list[Row]], Shown]] = {"coverage": coverage, "targeted": targeted, "auroc": auroc}
+LAYOUTS: dict[str, Callable[[list[Row]], Shown]] = {"coverage": coverage, "targeted": targeted, "auroc": auroc, "wmb": leaderboard.shown}
 TITLES = {
     "coverage": "Table 1. Coverage-aware sampling, seen tasks",
     "targeted": "Table 2. Targeted data, unseen tasks",
     "auroc": "Table 7. Predictors as failure detectors (AUROC), base model, seen tasks",
+    "wmb": "WorldModelBench by the simulator (wmb-sim), base model and its controls, seen tasks",
 }
 NOTES = {
     "coverage": "Differences are paired by sequence; brackets hold bootstrap intervals over tasks and sequences. "
@@ -62,4 +64,5 @@ NOTES = {
     "the matched row has one source's budget. Paper values are of 10 unseen tasks at 224 x 224.",
     "auroc": "Actions ignored: action-shuffle ratio at most 1.1. Scene divergent: rollout dPSNR at most 0 dB. "
     "Within task: mean over the tasks in which both classes occur, so that task identity cannot help.",
+    "wmb": leaderboard.NOTES["wmb-sim"],
 }

@@ -48,7 +48,8 @@ def csv_text(rows: Sequence[Row]) -> str:
     return out.getvalue()
 
 
-TEXT = ("id", "claim", "where", "definition", "unit", "source", "scale", "rule", "verdict", "note", "title", "metric")  # never numbers
+TEXT: tuple[str, ...] = ("id", "claim", "where", "definition", "unit", "source", "scale", "rule", "verdict", "note", "title", "metric")  # never numbers
+TEXT += ("kind", "protocol", "judge", "judge_version", "policy")
 
 
 def read_csv(path: Path) -> list[dict[str, Any]]:

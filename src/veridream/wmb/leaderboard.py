@@ -1,0 +1,149 @@
+"""Leaderboard rows with intervals, coverage and counts, and what may stand in one ranking: one protocol, one judge, the same items."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from veridream.stats.pairwise import bradley_terry, elo, win_matrix, win_rates
+from veridream.stats.rates import wilson
+from veridream.stats.strata import percentile_interval, resampled_means
+from veridream.wmb.items import FEWEST, BenchmarkError
+from veridream.wmb.questions import INSTRUCTION, QUESTIONS
+from veridream.wmb.scoring import Scores
+
+Protocol = Literal["wmb", "wmb-sim"]  # the published conditions, anyone's videos | our rollouts under recorded actions
+Kind = Literal["model", "control"]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Boot:
+    """Bootstrap settings, as the params' stats."""
+
+    resamples: int = 2000
+    confidence: float = 0.95
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model's or control's scores. clusters: what is resampled together within a domain, a label an item; None: items."""
+
+    title: str
+    protocol: Protocol
+    judge: str
+    judge_version: str
+    scores: Scores
+    kind: Kind = "model"
+    clusters: tuple[str, ...] | None = None
+
+
+def ranked(entries: Sequence[Entry]) -> list[Entry]:
+    """Entries by strict total, best first.
+
+    Raises BenchmarkError when they do not belong in one ranking: several protocols or judges, other items, or one that left items out.
+    """
+    if not entries:
+        raise BenchmarkError("no entry to rank")
+    for what, of in (("protocol", lambda e: e.protocol), ("judge", lambda e: f"{e.judge} {e.judge_version}")):
+        found = sorted({of(e) for e in entries})
+        if len(found) > 1:
+            raise BenchmarkError(f"a ranking has one {what}, these entries have {', '.join(found)}; rank them apart")
+    dropped = [e.title for e in entries if not e.scores.comparable]
+    if dropped and len(entries) > 1:
+        raise BenchmarkError(f"{', '.join(dropped)}: videos are missing and were dropped from the mean, so it is not comparable; use --missing zero")
+    first = [i.stem for i in entries[0].scores.items]
+    other = next((e.title for e in entries if [i.stem for i in e.scores.items] != first), None)
+    if other is not None:
+        raise BenchmarkError(f"{entries[0].title} and {other} were scored on other items; score both on the same list")
+    names = [e.title for e in entries]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise BenchmarkError(f"{', '.join(twice)}: given twice; each entry has its own name")
+    return sorted(entries, key=lambda e: (-e.scores.total(), e.title))
+
+
+def rows(entries: Sequence[Entry], boot: Boot) -> list[Row]:
+    """One row an entry, best first; keys as in `row`, and `rank` (models only, controls have none)."""
+    out: list[Row] = []
+    place = 0
+    for e in ranked(entries):
+        place += e.kind == "model"
+        out.append({"rank": place if e.kind == "model" else None, **row(e, boot)})
+    return out
+
+
+def row(e: Entry, boot: Boot) -> Row:
+    """An entry's numbers: totals of both readings, eight means, each with the ends of its interval, and the counts."""
+    s = e.scores
+    values = np.column_stack([s.strict, s.totals(), s.totals("official")])
+    finite = np.isfinite(values).all()
+    low, high = _intervals(e, values, boot) if finite else (np.full(values.shape[1], np.nan),) * 2
+    means = values.mean(axis=0)
+    out: Row = {"title": e.title, "kind": e.kind, "protocol": e.protocol, "judge": e.judge, "judge_version": e.judge_version}
+    out |= {"n": len(s.items), "items": s.expected, "coverage": 1.0 - len(s.missing) / s.expected}
+    out |= {"missing": len(s.missing), "comparable": s.comparable, "policy": s.policy}
+    out |= {"applies": float(s.applies.mean()), "unparsed": s.unparsed / s.answers if s.answers else 0.0, "misread": s.misread, "answers": s.answers}
+    out |= _with_ends("total", means[8], low[8], high[8]) | _with_ends("official", means[9], low[9], high[9])
+    out |= {"difference": float(means[9] - means[8]), "repeats": s.repeats.shape[1], "repeat_sd": s.spread()}
+    for k, q in enumerate(QUESTIONS):
+        out |= _with_ends(q, means[k], low[k], high[k])
+    return out
+
+
+def _with_ends(name: str, value: float, low: float, high: float) -> Row:
+    return {name: float(value), f"{name}_low": float(low), f"{name}_high": float(high)}
+
+
+def _intervals(e: Entry, values: np.ndarray, boot: Boot) -> tuple[np.ndarray, np.ndarray]:
+    """Percentile bootstrap of each column's mean, items (or clusters) resampled by domain; Wilson for a rate of 0 or 1, where it collapses.
+
+    A Wilson interval counts clusters, not rows: rows of one episode are not independent.
+    """
+    s = e.scores
+    domains = [i.domain for i in s.items]
+    draws = resampled_means(values, domains, e.clusters, boot.resamples, np.random.default_rng(boot.seed))
+    low, high = percentile_interval(draws, boot.confidence)
+    n = len(set(e.clusters)) if e.clusters is not None else len(s.items)
+    for k, q in enumerate(QUESTIONS):
+        mean = values[:, k].mean()
+        if q != INSTRUCTION and mean in (0.0, 1.0):
+            low[k], high[k] = wilson(mean * n, n, boot.confidence)
+    return low, high
+
+
+def domain_rows(entries: Sequence[Entry], boot: Boot) -> list[Row]:
+    """{title, domain, subdomain ("" for the whole domain), n, total, total_low, total_high}; scores of fewer than FEWEST items are left out."""
+    out: list[Row] = []
+    for e in ranked(entries):
+        s = e.scores
+        totals = s.totals()
+        for level in ("domain", "subdomain"):
+            names = [(i.domain, "" if level == "domain" else i.subdomain) for i in s.items]
+            for name in dict.fromkeys(names):
+                keep = np.array([n == name for n in names])
+                one: Row = {"title": e.title, "domain": name[0], "subdomain": name[1], "n": int(keep.sum())}
+                if keep.sum() < FEWEST:
+                    out.append(one | {"total": None, "total_low": None, "total_high": None})
+                    continue
+                clusters = None if e.clusters is None else np.array(e.clusters)[keep]
+                draws = resampled_means(totals[keep, None], ["all"] * int(keep.sum()), clusters, boot.resamples, np.random.default_rng(boot.seed))
+                low, high = percentile_interval(draws, boot.confidence)
+                out.append(one | _with_ends("total", float(totals[keep].mean()), float(low[0]), float(high[0])))
+    return out
+
+
+def comparison(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Win rates between all entries on common items, and Bradley-Terry strengths as Elo, the last-ranked entry at 800 (or why there are none)."""
+    best_first = ranked(entries)
+    names = [e.title for e in best_first]
+    wins = win_matrix(np.stack([e.scores.totals() for e in best_first]))
+    rates = [[None if np.isnan(x) else float(x) for x in line] for line in win_rates(wins)]
+    out: dict[str, Any] = {"entries": names, "win_rates": rates}
+    try:
+        out["elo"] = dict(zip(names, elo(bradley_terry(wins, names), anchor=len(names) - 1).tolist(), strict=True))
+    except ValueError as e:
+        out["elo"], out["no_elo"] = None, str(e)
+    return out

@@ -1,0 +1,146 @@
+"""Export, judging and ranking of our own rollouts, run as the workflow runs them, on a tiny random model and tiny stores."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from helpers.results_folder import run
+from helpers.stores import make_store, store_path
+from veridream.data.index import build_index, save_index
+from veridream.io.episode_store import open_store
+from veridream.io.video import read_mp4
+from veridream.nn.dynamics import Dynamics
+from veridream.nn.tokenizer import Tokenizer
+from veridream.params.model import DynamicsArch, TokenizerArch
+from veridream.provenance.digest import content_id
+from veridream.results.markdown import read_csv
+from veridream.train.checkpoints import save_dynamics, save_tokenizer
+from veridream.wmb.items import load_items
+from veridream.wmb.layout import ENTRIES, read_manifest
+from veridream.wmb.questions import QUESTIONS
+
+TASKS, SIZE = ("pygame-pong", "atari-pong"), 32
+EXPORT = {"items": 3, "horizon": 8, "fps": 15, "seed": 0, "threads": 1}
+JUDGE = {"quantile": 0.99, "lasting": 3, "gap": 5}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A results folder with a model, stores, their index, and what the three stages made of them."""
+    root = tmp_path_factory.mktemp("wmb")
+    torch.manual_seed(0)
+    arch = TokenizerArch(
+        patch=8, width=16, heads=2, encoder_depth=1, decoder_depth=1, latents=4, latent_dim=4, time_every=0, norm_before_tanh=True, init_std=0.2
+    )
+    save_tokenizer(root / "tokenizer/base", Tokenizer(arch, SIZE), 1, 0)
+    dynamics = Dynamics(DynamicsArch(width=16, heads=2, depth=2, time_every=2, pack=2, registers=1, k_max=4, reward_bins=11), 4, 4)
+    save_dynamics(root / "dynamics/base", dynamics, 8, 0)
+    stores = [make_store(store_path(root, task=t), [16, 18, 15, 17, 16, 19, 14, 16], task=t, env=k + 1) for k, t in enumerate(TASKS)]
+    save_index(root / "index.parquet", build_index(stores, "x", 0.5, list(TASKS), []))
+    for step in (export, judge, rank):
+        done = step(root, stores, "a")
+        assert done.returncode == 0, done.stderr
+    return root, stores
+
+
+def export(root, stores, out):
+    params = {"model": "base", "wmb": EXPORT, "score": {"context": 3, "substeps": 2, "tau_ctx": 0.1}, "seen": list(TASKS)}
+    model = {"tokenizer": root / "tokenizer/base", "dynamics": root / "dynamics/base"}
+    return run("export_rollouts", params, root / out / "e.json", index=root / "index.parquet", stores=stores, **model, folder=root / out / "exports/base")
+
+
+def judge(root, stores, out):
+    exports = root / out / "exports/base"
+    paths = {"exports": exports, "calibration": exports, "index": root / "index.parquet", "stores": stores, "answers": root / out / "answers/base.jsonl"}
+    return run("judge_rollouts", {"model": "base", "wmb": JUDGE}, root / out / "j.json", work=root / out / "work", **paths)
+
+
+def rank(root, stores, out):
+    made = {"csv": root / out / "wmb.csv", "markdown": root / out / "wmb.md", "json": root / out / "wmb.json", "page": root / out / "index.html"}
+    params = {"scale": "smoke", "stats": {"resamples": 50, "confidence": 0.95, "seed": 0}}
+    return run("rank_rollouts", params, root / out / "r.json", answers=root / out / "answers/base.jsonl", exports=root / out / "exports/base", **made)
+
+
+def test_every_entry_is_a_benchmark_folder(world):
+    root, _ = world
+    for entry in ENTRIES:
+        folder = root / "a/exports/base" / entry
+        items, manifest = load_items(folder), read_manifest(folder)
+        assert len(items) == 6 == len(manifest) and [i.stem for i in items] == [m["stem"] for m in manifest]
+        assert {i.domain for i in items} == {"video games"} and all("." not in i.stem and len(i.stem) <= 100 for i in items)
+        assert sorted(p.name for p in (folder / "videos").iterdir()) == sorted(i.video for i in items)
+
+
+def test_videos_show_what_the_manifest_says(world):
+    root, stores = world
+    by_id = {s.id: s for s in map(open_store, stores)}
+    exports = root / "a/exports/base"
+    for m in read_manifest(exports / "simulator"):
+        s = by_id[m["store"]]
+        truth = s.frame[m["row"] : m["row"] + 9].astype(float)
+        assert s.rows(m["episode"]).start <= m["row"] - 2 and m["row"] + 9 <= s.rows(m["episode"]).stop
+        assert m["start"] == m["row"] - s.rows(m["episode"]).start
+        for entry, frames in (("simulator", truth), ("frozen", truth[:1].repeat(9, axis=0))):
+            got = read_mp4(exports / entry / "videos" / f"{m['stem']}.mp4", SIZE).astype(float)
+            assert got.shape == (9, SIZE, SIZE, 3) and 10 * np.log10(255**2 / ((got - frames) ** 2).mean()) >= 35
+        model, permuted, recon = (
+            read_mp4(exports / e / "videos" / f"{m['stem']}.mp4", SIZE).astype(float) for e in ("model", "permuted_actions", "reconstruction")
+        )
+        assert abs(model[0] - recon[0]).mean() < 2 and abs(model[0] - permuted[0]).mean() < 2
+
+
+def test_the_simulator_scores_ten_and_every_entry_stands_in_the_table(world):
+    root, _ = world
+    table = {r["title"]: r for r in read_csv(root / "a/wmb.csv")}
+    assert set(table) == {"base", "simulator", "frozen", "base, reconstruction", "base, permuted actions"}
+    assert table["simulator"]["total"] == pytest.approx(10) and table["base"]["rank"] == 1 and table["simulator"]["rank"] is None
+    assert table["frozen"]["instruction"] == 0
+    assert {r["protocol"] for r in table.values()} == {"wmb-sim"} and all(r["n"] == 6 and r["unparsed"] == 0 and r["applies"] < 1 for r in table.values())
+    whole = json.loads((root / "a/wmb.json").read_text())
+    assert "reference" not in whole, "published scores are of another protocol"
+    page = (root / "a/index.html").read_text()
+    assert page.count("data:video/mp4") == 30 and "not comparable with published scores" in page
+
+
+def test_the_same_again_gives_the_same_bytes(world):
+    root, stores = world
+    for step in (export, judge, rank):
+        assert step(root, stores, "b").returncode == 0
+    for name in ("exports/base", "answers/base.jsonl", "wmb.csv", "wmb.json", "index.html"):
+        assert content_id(root / "a" / name) == content_id(root / "b" / name), name
+
+
+def test_a_second_judging_asks_nothing(world):
+    root, stores = world
+    before = content_id(root / "a/answers/base.jsonl")
+    assert judge(root, stores, "a").returncode == 0
+    assert content_id(root / "a/answers/base.jsonl") == before
+    assert json.loads((root / "a/j.run.json").read_text())["answers from the cache"] == 6 * 8 * 5
+
+
+def test_a_lost_video_or_answer_fails_by_name(world, tmp_path):
+    root, stores = world
+    shutil.copytree(root / "a/exports/base", tmp_path / "c/exports/base")
+    victim = next((tmp_path / "c/exports/base/reconstruction/videos").iterdir())
+    victim.unlink()
+    for name in ("index.parquet",):
+        shutil.copy(root / name, tmp_path / name)
+    done = judge(tmp_path, stores, "c")
+    assert done.returncode == 1 and f"no reconstruction of {victim.stem}" in done.stderr
+    (tmp_path / "c/answers").mkdir(exist_ok=True)
+    lines = (root / "a/answers/base.jsonl").read_text().splitlines()
+    (tmp_path / "c/answers/base.jsonl").write_text("\n".join(lines[:-1]) + "\n")
+    done = rank(tmp_path, stores, "c")
+    assert done.returncode == 1 and f"question {QUESTIONS[-1]}" in done.stderr
+
+
+def test_ranking_imports_no_torch():
+    code = "import sys; sys.path.insert(0, 'src'); import rank_rollouts, judge_rollouts, score_videos; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert done.stdout.strip() == "False", done.stderr
