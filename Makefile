@@ -8,7 +8,7 @@ TASKS ?= all
 VENV := .venv
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 
-.PHONY: reproduce test lint doctor audit record restore report params lock test-simulators gallery help
+.PHONY: reproduce test lint doctor audit record restore report params lock test-simulators thumbnails collect gallery help
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -18,11 +18,17 @@ reproduce: .doctor.json ## run the workflow to the end and print the claims (SCA
 	@python src/run_workflow.py --scale $(SCALE) --profile $(PROFILE)
 	@python src/print_claims.py results/$(SCALE)
 
+collect: .doctor.json ## collect, check and index the corpus and the test set, and no model (SCALE=survey: two episodes of every task)
+	@python src/run_workflow.py --scale $(SCALE) --profile $(PROFILE) --target collect
+
 test: .doctor.json lint ## lint, types, tests
 	@python -m pytest $(PYTEST_ARGS)
 
 test-simulators: .doctor.json ## the contract suite on every task of params/tasks.yaml, and a table (TASKS=all|<task or domain>,...)
 	@VERIDREAM_TASKS=$(TASKS) python -m pytest tests/contract $(PYTEST_ARGS)
+
+thumbnails: .doctor.json ## rewrite the golden thumbnails, after looking at the frames (TASKS=...)
+	@VERIDREAM_TASKS=$(TASKS) VERIDREAM_THUMBNAILS=rewrite python -m pytest tests/contract -k first_frame $(PYTEST_ARGS)
 
 gallery: .doctor.json ## a picture of every task, results/gallery/index.html (TASKS=...)
 	@python src/render_gallery.py --tasks $(TASKS)

@@ -16,23 +16,10 @@ from veridream.provenance.jobs import RECEIPT_NAMES, NoSuchJob, params_now, para
 SCALES = sorted(p.stem for p in (ROOT / "scales").glob("*.yaml"))
 
 
-@pytest.fixture
-def scale(tmp_path):
-    """Writes a scale file and loads it."""
-    (tmp_path / "scales").mkdir()
-    (tmp_path / "base.yaml").write_text("")
-
-    def load(text: str, *overrides: str) -> Params:
-        (tmp_path / "scales" / "mini.yaml").write_text(text)
-        return load_params("mini", overrides, root=tmp_path)
-
-    return load
-
-
 @pytest.mark.parametrize("name", SCALES)
 def test_every_scale_is_valid(name):
     p = load_params(name)
-    assert len(p.collect.counts) == len(p.tasks.seen)
+    assert len(p.collect.counts) in (1, len(p.tasks.seen))
 
 
 def test_an_empty_scale_is_the_papers(scale):
@@ -173,7 +160,10 @@ def other(value: Any) -> Any:
     raise TypeError(value)
 
 
-UNUSED = {("arms", "target_mass")}  # the arms of Table 1 have no target
+UNUSED = {
+    ("arms", "target_mass"),  # the arms of Table 1 have no target
+    ("collect", "missing"),  # what it does depends on the machine: see the tests of skipped tasks
+}
 
 
 def changed(model: Any, path: tuple[str, ...]) -> Any:
@@ -226,7 +216,8 @@ def test_episode_counts_are_a_permutation_and_behaviours_sum_up():
         assert sum(shares.values()) == n and min(shares.values()) >= 1 and set(shares) == set(p.collect.shares)
 
 
-def test_stores_are_named_once():
+def test_stores_are_named_once(lacking):
+    lacking({})
     for name in SCALES:
         p = load_params(name)
         keys = [(s["role"], s["task"], s["behaviour"], s["seed"]) for s in [*stores(p), *curiosity_stores(p)]]

@@ -33,6 +33,7 @@ ELSEWHERE = {
     "make lint": "make test runs it",
     "make test-simulators TASKS=atari-pong,pygame-pong": "tests/contract is that suite",
     "make test-simulators": "the same on every task, half an hour",
+    "make collect SCALE=survey": "tests/workflow/test_collect.py, on four tasks",
     "make record": "with SCALE=smoke above",
     "make audit ARTEFACT=...": "above",
     "make reproduce SCALE=mine": "a copied overlay: test_a_new_scale",

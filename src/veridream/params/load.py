@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from veridream.params.model import Params
-from veridream.params.tasks import UnknownTask, task
+from veridream.params.tasks import UnknownTask, registry, task
 
 ROOT = Path(__file__).resolve().parents[3] / "params"
 
@@ -34,6 +34,7 @@ def load_params(scale: str, overrides: Iterable[str] = (), root: Path = ROOT) ->
     for source, layer in layers:
         _check_keys(layer, Params, source)
         merged = _merge(merged, layer)
+    _expand(merged.get("tasks"))
     try:
         params = Params.model_validate(merged)
     except ValidationError as e:
@@ -79,6 +80,14 @@ def _check_keys(layer: dict[str, Any], model: type[BaseModel], source: str, at: 
         kind = model.model_fields[key].annotation
         if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, BaseModel):
             _check_keys(value, kind, source, f"{at}{key}.")
+
+
+def _expand(tasks: Any) -> None:
+    """Puts the tasks of that side of the split, in the registry's order, for "all" and for the name of a domain."""
+    for side in ("seen", "unseen"):
+        if isinstance(tasks, dict) and isinstance(tasks.get(side), list):
+            of_word = {w: [t.id for t in registry().values() if t.unseen == (side == "unseen") and w in ("all", t.domain)] for w in map(str, tasks[side])}
+            tasks[side] = [t for w in tasks[side] for t in of_word[str(w)] or [w]]
 
 
 def _explain(error: ValidationError, path: Path) -> str:
