@@ -12,7 +12,7 @@ VENV := .venv
 export SCALE PROFILE TASKS ARTEFACT REV1 REV2
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 
-.PHONY: reproduce test lint doctor audit audit-all explain diff gc estimate record restore report params lock test-simulators gallery wmb help
+.PHONY: reproduce test lint doctor audit audit-all explain diff gc estimate record restore report params lock test-simulators thumbnails collect gallery wmb help
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -21,6 +21,9 @@ help: ## this list
 reproduce: .doctor.json ## run the workflow to the end and print the claims (SCALE=smoke|laptop, PROFILE=local)
 	@python src/run_workflow.py --scale "$$SCALE" --profile "$$PROFILE"
 	@python src/print_claims.py "results/$$SCALE"
+
+collect: .doctor.json ## collect, check and index the corpus and the test set, and no model (SCALE=survey: two episodes of every task)
+	@python src/run_workflow.py --scale "$$SCALE" --profile "$$PROFILE" --target collect
 
 test: .doctor.json lint ## lint, types, tests
 	@python -m pytest $(PYTEST_ARGS)
@@ -31,6 +34,9 @@ test-simulators: .doctor.json ## the contract suite on every task of params/task
 wmb: .doctor.json ## run the workflow to the end and print the WorldModelBench table of our rollouts (SCALE=...)
 	@python src/run_workflow.py --scale "$$SCALE" --profile "$$PROFILE"
 	@cat "results/$$SCALE/wmb/leaderboard.md"
+
+thumbnails: .doctor.json ## rewrite the golden thumbnails, after looking at the frames (TASKS=...)
+	@VERIDREAM_TASKS="$$TASKS" VERIDREAM_THUMBNAILS=rewrite python -m pytest tests/contract -k first_frame $(PYTEST_ARGS)
 
 gallery: .doctor.json ## a picture of every task, results/gallery/index.html (TASKS=...)
 	@python src/render_gallery.py --tasks "$$TASKS"

@@ -21,3 +21,15 @@ rule all:
     default_target: True
     input:
         [path for rule, jobs in JOBS.items() for wildcards in jobs for path in outputs(rule, wildcards)],
+
+
+# The corpus and the test set, collected, checked and indexed; no model: `make collect`.
+rule collect:
+    input:
+        [
+            path
+            for stage in ("collect_episodes", "validate_store", "index_episodes")
+            for wildcards in JOBS[stage]
+            if wildcards.get("role") != "targeted"
+            for path in outputs(stage, wildcards)
+        ],

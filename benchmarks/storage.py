@@ -1,6 +1,6 @@
 """Lossless storage of frames: bytes a frame, and reads of random windows a second, cold and warm. Every format in one run, on the same frames.
 
-    python benchmarks/storage.py --size 224 --frames 384
+    PYTHONPATH=src python benchmarks/storage.py --size 224 --frames 384
 
 Frames are real: five tasks of five domains, random actions. Formats: our store's layout and its rivals among zarr layouts, lossless WebP strips
 of 16 frames, HDF5 with gzip, npz a 16 frames, raw. Cold: the files' pages are dropped from the page cache before each read.

@@ -1,4 +1,4 @@
-"""The doctor: is this machine fit to run the pipeline? Writes .doctor.json with the GL backend that really renders.
+"""The doctor: is this machine fit to run the pipeline? Writes .doctor.json: the GL backend that really renders, and the tasks that cannot run here.
 
 As root on Debian it installs the one missing system library after saying so; otherwise it prints the line to type and stops.
 """
@@ -12,7 +12,9 @@ from pathlib import Path
 
 import psutil
 
+from veridream.envs.availability import absent
 from veridream.envs.gl import probe_backends
+from veridream.params.tasks import registry
 from veridream.provenance.digest import ROOT
 
 REPORT = ROOT / ".doctor.json"
@@ -65,7 +67,11 @@ def main() -> int:
         check("GL backend", f"MUJOCO_GL={backend} renders", True, "")
     if not all(ok) or backend is None:
         return 1
-    REPORT.write_text(json.dumps({"MUJOCO_GL": backend}) + "\n")
+    gone = absent()
+    check("simulators", f"{len(registry()) - len(gone)} of {len(registry())} tasks can run", True, "")
+    if gone:
+        print(f"      the others lack something; the first: {next(iter(gone.values()))}")
+    REPORT.write_text(json.dumps({"MUJOCO_GL": backend, "absent": gone}, indent=1) + "\n")
     return 0
 
 

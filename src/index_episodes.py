@@ -1,6 +1,6 @@
 """Makes the index of all episodes with their split, and the frame counts. Every store needs a verdict on exactly its present content."""
 
-from veridream.data.index import build_index, check_verdicts, frame_counts, save_index, write_counts
+from veridream.data.index import build_index, check_verdicts, frame_counts, save_index, skipped_counts, write_counts
 from veridream.provenance.receipts import recorded_id
 from veridream.provenance.stage import stage
 
@@ -9,5 +9,6 @@ with stage("index_episodes", inputs=("stores", "verdicts"), outputs=("episodes",
     check_verdicts({s: recorded_id(s)["sha256"] for s in stores}, job.inputs["verdicts"])
     index = build_index(stores, p["split"]["salt"], p["split"]["heldout"], p["seen"], p["unseen"])
     save_index(job.out["episodes"], index)
-    write_counts(job.out["counts"], frame_counts(index))
-    job.counts = {"episodes": len(index), "frames": index.frames(), "tasks": len(index.tasks())}
+    gone = p.get("skipped", {})
+    write_counts(job.out["counts"], frame_counts(index) + skipped_counts(gone, "corpus" if p["seen"] else "test"))
+    job.counts = {"episodes": len(index), "frames": index.frames(), "tasks": len(index.tasks()), **({"skipped": len(gone)} if gone else {})}

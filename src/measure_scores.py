@@ -22,6 +22,8 @@ from veridream.io.progress import Progress
 from veridream.params.model import CemExpert
 from veridream.params.tasks import SCORES, Task, measured_scores, named_tasks
 
+COLUMNS = ("task", "random", "expert", "episodes", "steps", "budget")  # steps: agent steps an episode; budget: CEM's numbers in the order of CemExpert
+
 
 def mean_score(env: AgentEnv, behaviour: str, episodes: int, budget: CemExpert) -> float:
     """Mean normalised score of `episodes` episodes, seeds 0, 1, ..."""
@@ -41,7 +43,9 @@ def measured(task: Task, episodes: int, max_steps: int | None, budget: CemExpert
     try:
         random = mean_score(env, "random", episodes, budget)
         expert = "" if task.expert is None else f"{mean_score(env, 'expert', episodes, budget):.3f}"
-        return {"task": task.id, "random": f"{random:.3f}", "expert": expert, "episodes": str(episodes), "steps": str(env.horizon)}
+        plans = "/".join(str(v) for v in budget.model_dump().values()) if task.expert == "cem" else ""
+        row = (task.id, f"{random:.3f}", expert, str(episodes), str(env.horizon), plans)
+        return dict(zip(COLUMNS, row, strict=True))
     finally:
         env.close()
 
@@ -49,7 +53,7 @@ def measured(task: Task, episodes: int, max_steps: int | None, budget: CemExpert
 def write(rows: dict[str, dict[str, str]], path: Path) -> None:
     part = path.with_name(f".{path.name}.part")
     with part.open("w", newline="") as f:
-        writer = csv.DictWriter(f, ("task", "random", "expert", "episodes", "steps"), lineterminator="\n")
+        writer = csv.DictWriter(f, COLUMNS, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows[k] for k in sorted(rows))
     os.replace(part, path)

@@ -19,11 +19,14 @@ def data_facts(paths: Sequence[Path]) -> dict[str, str]:
     rows = [row for path in paths for row in read_csv(path)]
     out = {}
     for role, title in (("corpus", "pretraining corpus"), ("targeted", "targeted data, unseen tasks"), ("test", "test data, unseen tasks")):
-        part = [r for r in rows if r["role"] == role]
+        part = [r for r in rows if r["role"] == role and not r.get("skipped")]
         if part:
             out[title] = f"{len(part)} tasks, {sum(r['episodes'] for r in part):,.0f} episodes, {sum(r['frames'] for r in part):,.0f} frames"
     held = [r for r in rows if r["role"] == "corpus"]
-    return {**out, "held out of the corpus": f"{sum(r['heldout_episodes'] for r in held):,.0f} episodes, {sum(r['heldout_frames'] for r in held):,.0f} frames"}
+    out["held out of the corpus"] = f"{sum(r['heldout_episodes'] for r in held):,.0f} episodes, {sum(r['heldout_frames'] for r in held):,.0f} frames"
+    if gone := [str(r["task"]) for r in rows if r.get("skipped")]:
+        out["left out, since they cannot run where this was made"] = f"{len(gone)} tasks: {', '.join(gone)}"
+    return out
 
 
 def main() -> None:

@@ -11,13 +11,17 @@ import subprocess
 import sys
 import types
 
-from veridream.params.load import ParamsError
+from veridream.params.load import ParamsError, load_params
+from veridream.params.machine import skipped, told
+from veridream.params.model import Params
 from veridream.provenance.chain import mend
 from veridream.provenance.digest import ROOT
 from veridream.provenance.graph import first_to_remake
 from veridream.provenance.ledger import refresh_plan
 from veridream.provenance.lock import Locked
 from veridream.provenance.workflow import DERIVED, WorkflowFailed, clear_stale_locks, command, environment, known_jobs, planned, scale_lock
+
+TARGETS = ("all", "collect")  # rules of the Snakefile
 
 
 class Runner:
@@ -51,51 +55,61 @@ class Runner:
                 os.killpg(self.child.pid, signal.SIGINT)  # Snakemake's SIGTERM would wait for the running jobs
 
 
-def build(scale: str, profile: str, runner: Runner) -> int:
-    """Makes everything that is out of date, and mends the chain of receipts.
+def build(scale: str, profile: str, target: str, runner: Runner) -> int:
+    """Makes everything below a target rule that is out of date; with `all`, mends the chain of receipts too.
 
     Receipts that nobody vouches for are removed, and their jobs run again, once.
     """
-    if code := make_all(scale, profile, runner):
+    if code := make_all(scale, profile, target, runner):
         return code
-    mended = mend(scale)
-    if mended.relinked:
-        print(f"{len(mended.relinked)} receipts now name the new receipts of their inputs, whose bytes came out as they were", file=sys.stderr)
-    if mended.removed:
-        for receipt, why in sorted(mended.removed.items()):
-            print(f"removed, its job runs again: {receipt}: {why}", file=sys.stderr)
-        if code := make_all(scale, profile, runner):
-            return code
-        if left := mend(scale).removed:
-            print(f"run_workflow: receipts still do not fit together: {', '.join(sorted(left))}", file=sys.stderr)
-            return 1
-    print(f"scale {scale}: everything is up to date", file=sys.stderr)
+    if target == "all":
+        mended = mend(scale)
+        if mended.relinked:
+            print(f"{len(mended.relinked)} receipts now name the new receipts of their inputs, whose bytes came out as they were", file=sys.stderr)
+        if mended.removed:
+            for receipt, why in sorted(mended.removed.items()):
+                print(f"removed, its job runs again: {receipt}: {why}", file=sys.stderr)
+            if code := make_all(scale, profile, target, runner):
+                return code
+            if left := mend(scale).removed:
+                print(f"run_workflow: receipts still do not fit together: {', '.join(sorted(left))}", file=sys.stderr)
+                return 1
+    print(f"scale {scale}: everything is up to date{'' if target == 'all' else f' for {target}'}", file=sys.stderr)
     return 0
 
 
-def make_all(scale: str, profile: str, runner: Runner) -> int:
+def make_all(scale: str, profile: str, target: str, runner: Runner) -> int:
     """Runs Snakemake until it plans nothing.
 
     Snakemake decides before it starts, so it would remake all that stands below a remade artefact. Where there is something to save, only
     the first jobs that must run do, and then Snakemake decides again: outputs that came out as they were, by content id, stop it there.
     """
     before: dict[str, str] = {}
-    while now := planned(scale):
+    while now := planned(scale, target=target):
         own = [path for path, why in now.items() if why != DERIVED]
         standing = now != before and any((ROOT / path).exists() for path in now)
         first = first_to_remake(own, known_jobs(scale)) if standing else []
         if first:
             print(f"out of date: {len(now)} files; first {len(first)} of them, then what still differs", file=sys.stderr)
-        code = runner(command(scale, profile, ["--", *first] if first else []))
+        code = runner(command(scale, profile, ["--", *(first or [target])]))
         if code or not first:
             return code
         before = now
     return 0
 
 
+def check_target(scale: str, target: str) -> Params:
+    """The params of the scale. Raises ParamsError where the target asks for more than they are for."""
+    params = load_params(scale)
+    if target == "all" and params.split.heldout == 0:
+        raise ParamsError(f"scale {scale} holds no episode out (split.heldout: 0), so no model can be scored on it: make collect SCALE={scale}")
+    return params
+
+
 def main() -> int:
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--scale", default="laptop", help="how much is computed: a file of params/scales (default: laptop)")
+    ap.add_argument("--target", default="all", choices=TARGETS, help="all, or collect: the corpus and the test set, checked and indexed, and no model")
     ap.add_argument("--profile", default="local", help="where it runs: a folder of workflow/profiles (default: local)")
     a, extra = ap.parse_known_args()
     known = sorted(p.stem for p in (ROOT / "params" / "scales").glob("*.yaml"))
@@ -107,9 +121,14 @@ def main() -> int:
         with scale_lock(a.scale) as lock:
             if cleared := clear_stale_locks(a.scale):
                 print(f"removed the Snakemake locks of a killed run: {', '.join(cleared)}", file=sys.stderr)
+            gone = skipped(check_target(a.scale, a.target))
             refresh_plan(a.scale)
             runner = Runner(lock)
-            return runner(command(a.scale, a.profile, extra)) if extra else build(a.scale, a.profile, runner)
+            named = ["--", a.target] if a.target != "all" else []
+            code = runner(command(a.scale, a.profile, [*extra, *named])) if extra else build(a.scale, a.profile, a.target, runner)
+            if gone:
+                print(f"scale {a.scale}: {told(gone)}\nInstall what they need, then make doctor and the same command again.", file=sys.stderr)
+            return code
     except (Locked, ParamsError, WorkflowFailed) as e:
         print(f"run_workflow: {e}", file=sys.stderr)
         return 1

@@ -1,11 +1,15 @@
-"""One suite that every task's environment passes: seeds, isolation, flags, horizon, frames, states, versions, snapshots, scores."""
+"""One suite that every task's environment passes: seeds, isolation, flags, horizon, frames, golden thumbnails, states, versions, snapshots, scores."""
+
+import os
 
 import numpy as np
 import pytest
 
+from helpers import thumbnails
 from veridream.envs.base import AgentEnv, NotSupported
 from veridream.envs.behaviours import make_behaviour
 from veridream.envs.experts import make_expert
+from veridream.envs.mujoco_planner import Planned
 from veridream.envs.registry import make
 from veridream.envs.score import normalised_score
 
@@ -81,6 +85,26 @@ def test_shapes_types_and_ranges(env):
         assert type(step.is_terminal) is bool and type(step.is_last) is bool and type(step.success) is bool
     assert env.action_dim == env.task.action_dim
     assert max(env.task.coverage.dims) < env.state_dim
+
+
+def test_the_first_frame_is_the_golden_one(env):
+    env.reset(thumbnails.SEED)
+    frame, stored = env.render(), thumbnails.read()
+    if os.environ.get("VERIDREAM_THUMBNAILS") == "rewrite":
+        thumbnails.put(env.task.id, frame)
+    elif env.task.id in stored:
+        thumbnails.check(env.task.id, frame, stored[env.task.id])
+    elif "vulkan" in env.task.needs:
+        pytest.skip(f"no golden thumbnail of {env.task.id} is recorded yet: look at the frame, then make thumbnails TASKS={env.task.id}")
+    else:
+        pytest.fail(f"{env.task.id} has no golden thumbnail: look at its frame in the gallery, then make thumbnails TASKS={env.task.id}")
+
+
+def test_the_rate_is_the_registrys(env):
+    raw = env.raw
+    if not isinstance(raw, Planned):
+        pytest.skip("its physics steps a control step are not known here")
+    assert 1 / (raw.model.opt.timestep * raw.substeps * env.task.action_repeat) == pytest.approx(env.task.control_hz)
 
 
 def test_a_frame_is_a_copy_and_rendering_changes_nothing(env):

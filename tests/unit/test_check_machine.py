@@ -1,5 +1,6 @@
 """The doctor: what it does when no GL backend renders, as a user and as root on Debian."""
 
+import json
 import subprocess
 
 import pytest
@@ -47,3 +48,14 @@ def test_without_a_backend_the_doctor_fails_and_writes_nothing(monkeypatch, tmp_
     monkeypatch.setattr(check_machine, "REPORT", tmp_path / "doctor.json")
     assert check_machine.main() == 1
     assert not (tmp_path / "doctor.json").exists()
+
+
+def test_the_doctor_writes_down_which_tasks_cannot_run(monkeypatch, tmp_path, capsys):
+    why = {"ms-reach": "task ms-reach needs mani_skill"}
+    monkeypatch.setattr(check_machine, "gl_backend", lambda: "osmesa")
+    monkeypatch.setattr(check_machine, "absent", lambda: why)
+    monkeypatch.setattr(check_machine, "REPORT", tmp_path / "doctor.json")
+    assert check_machine.main() == 0
+    assert json.loads((tmp_path / "doctor.json").read_text()) == {"MUJOCO_GL": "osmesa", "absent": why}
+    said = capsys.readouterr().out
+    assert "209 of 210 tasks can run" in said and "task ms-reach needs mani_skill" in said

@@ -1,4 +1,4 @@
-"""MiniArcade, second batch: the rules of each game in closed form, exact snapshots, legible pictures, and players that play."""
+"""MiniArcade's games of prey, coconuts, dungeon, berries and whirlpool: their rules in closed form; of the mazes and cart-poles too, players and pictures."""
 
 import math
 from dataclasses import replace
@@ -7,12 +7,10 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
+from helpers.arcade import episode, made, mean_total, started
 from veridream.envs import miniarcade
-from veridream.envs.base import AgentEnv
 from veridream.envs.miniarcade import cartpole, chase_evade, coconut_dodge, dungeon_explorer, foraging, whirlpool
-from veridream.envs.miniarcade.cartpole import CartScene
 from veridream.envs.miniarcade.game import PIXEL
-from veridream.envs.miniarcade.point_maze import LAYOUTS, grid_of
 from veridream.params.tasks import registry, task
 
 TASKS = [
@@ -25,127 +23,6 @@ TASKS = [
     "pygame-foraging",
     "pygame-whirlpool",
 ]
-
-
-def made(task_id, size=32, quality="fast"):
-    return miniarcade.make(task(task_id), size, quality)
-
-
-def started(task_id, **changes):
-    """A game in its scene of seed 0 with changes."""
-    env = made(task_id)
-    env.reset(0)
-    env._scene = replace(env.scene, **changes)
-    return env
-
-
-# --- mazes ---
-
-
-@pytest.mark.parametrize("layout", LAYOUTS.values())
-def test_every_cell_of_a_maze_can_be_reached(layout):
-    grid = grid_of(layout)
-    cells = grid.free_cells()
-    assert len(cells) >= 18
-    assert all(grid.path(cells[0], cell)[-1] == cell for cell in cells)
-
-
-def test_the_mazes_differ_in_many_cells_even_mirrored():
-    for one, two in combinations(LAYOUTS.values(), 2):
-        for seen in (two, two[::-1], [row[::-1] for row in two]):
-            assert sum(a != b for p, q in zip(one, seen, strict=True) for a, b in zip(p, q, strict=True)) >= 8
-
-
-# --- cart-pole ---
-
-
-def energy(pose):
-    _, angle, speed, spin = pose
-    lever = cartpole.POLE_MASS * cartpole.HALF_LENGTH
-    inertia = 4 / 3 * lever * cartpole.HALF_LENGTH
-    moving = 0.5 * (cartpole.CART_MASS + cartpole.POLE_MASS) * speed**2 + lever * speed * spin * math.cos(angle) + 0.5 * inertia * spin**2
-    return moving + lever * cartpole.GRAVITY * math.cos(angle)
-
-
-def test_accelerations_at_rest_are_those_worked_out_by_hand():
-    assert cartpole.accelerations((0.0, 0.0, 0.0, 0.0), 12.0) == pytest.approx((0.096 * 12 / 0.1008, -0.12 * 12 / 0.1008))
-    # lying to the right: the pole falls like a rod whose end is held, 3 g / 4 h, and the cart feels nothing
-    assert cartpole.accelerations((0.0, math.pi / 2, 0.0, 0.0), 0.0) == pytest.approx((0.0, 0.75 * cartpole.GRAVITY / cartpole.HALF_LENGTH))
-
-
-def test_energy_is_kept_without_friction_and_lost_with_it(monkeypatch):
-    start = (0.0, 2.0, 0.0, 0.5)
-    after = cartpole.swing(start, 0.0, substeps=240)
-    assert energy(after) < energy(start) - 1e-3
-    monkeypatch.setattr(cartpole, "DRAG", 0.0)
-    monkeypatch.setattr(cartpole, "FRICTION", 0.0)
-    pose, off = start, []
-    for _ in range(240):
-        pose = cartpole.swing(pose, 0.0, substeps=1)
-        off.append(abs(energy(pose) - energy(start)))
-    assert max(off) < 0.03 * 2 * cartpole.POLE_MASS * cartpole.GRAVITY * cartpole.HALF_LENGTH
-
-
-def test_momentum_is_the_motors_impulse(monkeypatch):
-    monkeypatch.setattr(cartpole, "DRAG", 0.0)
-
-    def momentum(pose):
-        return (cartpole.CART_MASS + cartpole.POLE_MASS) * pose[2] + cartpole.POLE_MASS * cartpole.HALF_LENGTH * pose[3] * math.cos(pose[1])
-
-    start = (0.0, 0.3, 0.1, -0.2)
-    after = cartpole.swing(start, 3.0, substeps=24)
-    assert momentum(after) - momentum(start) == pytest.approx(3.0 * 24 * cartpole.DT, rel=0.02)
-
-
-def test_the_rail_ends_stop_the_cart():
-    env = started("pygame-cartpole-balance", x=1.39, speed=3.0)
-    env.step(np.array([1.0]))
-    assert (env.scene.x, env.scene.speed) == (cartpole.RAIL, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("x", "angle", "dense", "sparse"), [(0.0, 0.0, 1.0, 1.0), (0.0, math.pi / 2, 0.25, 0.0), (1.4, 0.0, 0.5, 0.0), (0.0, -math.pi, 0.0, 0.0)]
-)
-def test_cartpole_rewards(x, angle, dense, sparse):
-    assert cartpole.CartPole.dense_reward(x, angle) == pytest.approx(dense)
-    env = started("pygame-cartpole-balance-sparse", x=x, angle=angle, speed=0.0, spin=0.0)
-    assert env.step(np.zeros(1)).reward == sparse
-
-
-def test_success_is_a_pole_held_for_a_while():
-    env = started("pygame-cartpole-balance", x=0.0, angle=0.0, speed=0.0, spin=0.0)
-    flags = [env.step(np.zeros(1)).success for _ in range(cartpole.HOLD + 1)]
-    assert flags.index(True) == cartpole.HOLD - 1
-    env._scene = replace(env.scene, angle=1.0)
-    assert env.step(np.zeros(1)).success and env.scene.held == 0
-
-
-def test_only_tremor_is_pushed_and_how():
-    for task_id in cartpole.VARIANTS:
-        env = made(task_id)
-        env.reset(5)
-        pushes = []
-        for _ in range(300):
-            env.step(np.zeros(1))
-            pushes.append(env.scene.push)
-        pushed = np.array(pushes) != 0
-        if task_id != "pygame-cartpole-tremor":
-            assert not pushed.any()
-            continue
-        assert max(map(abs, pushes)) <= cartpole.PUSH and {math.copysign(1, p) for p in pushes if p} == {1.0, -1.0}
-        edges = np.flatnonzero(np.diff(pushed.astype(int)))
-        lengths = np.diff(edges)
-        first = 0 if pushed[edges[0] + 1] else 1
-        assert set(lengths[first::2]) == {cartpole.PUSHED}
-        assert lengths[1 - first :: 2].min() >= cartpole.CALM[0] and lengths[1 - first :: 2].max() <= cartpole.CALM[1]
-
-
-def test_the_balancing_feedback_is_stable():
-    for held in (1, 2, 4):
-        gain, pose = cartpole.balance_gain(held), (0.2, 0.15, 0.0, 0.0)
-        for _ in range(60 // held * 2):
-            pose = cartpole.swing(pose, -float(gain @ np.array(pose)), substeps=held * cartpole.SUBSTEPS)
-        assert max(map(abs, pose)) < 0.02, held
 
 
 # --- chase and evade ---
@@ -352,21 +229,7 @@ def test_the_rows_are_as_agreed():
     assert len(set(said)) == len(said)
 
 
-def episode(task_id, seed, player, frame_skip, steps):
-    """Return and success of one episode."""
-    env = AgentEnv(task(task_id), made(task_id), 32, frame_skip, steps)
-    rng, expert = np.random.default_rng(seed), miniarcade.make_expert(env.task)
-    env.reset(seed)
-    expert.reset(env, rng)
-    total = 0.0
-    while True:
-        one = env.step(expert.act(env, rng) if player == "expert" else rng.uniform(-1, 1, env.action_dim))
-        total += one.reward
-        if one.is_last:
-            return total, one.success
-
-
-# mean return of 4 episodes of 60 agent steps at frame skip 2: of the player at least, of random actions at most (mazes: test_miniarcade)
+# mean return of 4 episodes of 60 agent steps at frame skip 2: of the player at least, of random actions at most (mazes: test_arcade_mazes)
 PLAY = {
     "pygame-cartpole-balance": (110.0, 60.0),
     "pygame-cartpole-balance-sparse": (115.0, 30.0),
@@ -383,14 +246,14 @@ PLAY = {
 
 @pytest.mark.parametrize("task_id", PLAY)
 def test_players_beat_chance(task_id):
-    expert, chance = (np.mean([episode(task_id, seed, who, 2, 60)[0] for seed in range(4)]) for who in ("expert", "random"))
+    expert, chance = (mean_total(task_id, who, 4, 2, 60) for who in ("expert", "random"))
     at_least, at_most = PLAY[task_id]
     assert expert >= at_least and chance <= at_most, (expert, chance)
 
 
 @pytest.mark.parametrize("task_id", TASKS)
 def test_the_player_wins(task_id):
-    assert np.mean([episode(task_id, seed, "expert", 1, 200)[1] for seed in range(3)]) == 1.0
+    assert np.mean([episode(task_id, seed, "expert", 1, 200).success for seed in range(3)]) == 1.0
 
 
 @pytest.mark.parametrize("task_id", TASKS)
@@ -433,10 +296,6 @@ def test_objects_are_four_pixels_across_at_32():
     half += [coconut_dodge.HALF_WIDTH, coconut_dodge.HEAD_RADIUS, dungeon_explorer.RADIUS, foraging.RADIUS, foraging.BUSH_RADIUS, foraging.BERRY_RADIUS]
     half += [foraging.POND_RADIUS, whirlpool.RADIUS, whirlpool.CORE, whirlpool.BUOY_RADIUS]
     assert min(half) >= 2 * PIXEL
-
-
-def test_cart_scenes_are_plain_data():
-    assert CartScene(0.0, 0.0, 0.0, 0.0) == replace(CartScene(1.0, 0.0, 0.0, 0.0), x=0.0)
 
 
 def test_an_unknown_game_is_named():

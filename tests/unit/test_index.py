@@ -5,7 +5,7 @@ import json
 import pytest
 
 from helpers.stores import make_store, store_path
-from veridream.data.index import build_index, check_verdicts, frame_counts, load_index, save_index, split_of, write_counts
+from veridream.data.index import build_index, check_verdicts, frame_counts, load_index, save_index, skipped_counts, split_of, write_counts
 from veridream.io.store_manifest import StoreError
 from veridream.io.tables import write_parquet
 
@@ -98,9 +98,19 @@ def test_frame_counts(index, tmp_path):
     assert back[0] == {k: str(v).lower() if k == "seen" else str(v) for k, v in rows[0].items()}
 
 
+def test_tasks_that_were_left_out_have_a_row_with_the_reason(index, tmp_path):
+    rows = frame_counts(index) + skipped_counts({"ms-reach": "task ms-reach needs mani_skill"}, "corpus")
+    write_counts(tmp_path / "c.csv", rows)
+    with (tmp_path / "c.csv").open() as f:
+        *others, last = csv.DictReader(f)
+    assert (last["task"], last["domain"], last["role"], last["episodes"], last["frames"]) == ("ms-reach", "maniskill", "corpus", "0", "0")
+    assert last["skipped"] == "task ms-reach needs mani_skill" and not any(r["skipped"] for r in others)
+
+
 def test_a_task_without_a_side(stores):
     with pytest.raises(ValueError, match=r"task pygame-pong has no heldout episode among its 20 corpus episodes; collect more.*split\.salt"):
-        build_index(stores, "salt", 0.0, SEEN, UNSEEN)
+        build_index(stores, "salt", 1e-9, SEEN, UNSEEN)
+    assert set(build_index(stores, "salt", 0.0, SEEN, UNSEEN).select(role="corpus").split) == {"train"}, "nothing is held out, and none is asked for"
     with pytest.raises(ValueError, match="task pygame-pong has no train episode"):
         build_index(stores, "salt", 1.0, SEEN, UNSEEN)
     with pytest.raises(ValueError, match="task pygame-reacher-easy has no heldout episode among its 0 test episodes"):

@@ -1,10 +1,11 @@
-"""Several renderers in one process: closing or dropping one must not touch the frames of another."""
+"""Several renderers in one process: closing or dropping one must not touch the frames of another. Averaging down is exact."""
 
 import gc
 
 import numpy as np
 import pytest
 
+from veridream.envs.mujoco_render import shrink
 from veridream.envs.registry import make
 
 
@@ -38,3 +39,14 @@ def test_leaving_one_environment_leaves_the_frames_of_another_alone(leave):
     gc.collect()
     np.testing.assert_array_equal(second.render(), truth)
     second.close()
+
+
+@pytest.mark.parametrize("factor", [1, 2, 3, 4, 16, 32])
+def test_shrinking_is_the_mean_of_each_block_rounded_half_up(factor):
+    """16 is the largest factor whose sums fit 16 bits; white stays white on both sides of it."""
+    frame = np.random.default_rng(0).integers(0, 256, (2 * factor, 3 * factor, 3)).astype(np.uint8)
+    frame[:factor, :factor] = 255
+    means = frame.reshape(2, factor, 3, factor, 3).astype(np.int64).sum(axis=(1, 3))
+    small = shrink(frame, factor)
+    np.testing.assert_array_equal(small, (2 * means + factor**2) // (2 * factor**2))
+    assert small.dtype == np.uint8 and (small[0, 0] == 255).all()

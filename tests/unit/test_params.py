@@ -16,23 +16,10 @@ from veridream.provenance.jobs import RECEIPT_NAMES, NoSuchJob, params_now, para
 SCALES = sorted(p.stem for p in (ROOT / "scales").glob("*.yaml"))
 
 
-@pytest.fixture
-def scale(tmp_path):
-    """Writes a scale file and loads it."""
-    (tmp_path / "scales").mkdir()
-    (tmp_path / "base.yaml").write_text("")
-
-    def load(text: str, *overrides: str) -> Params:
-        (tmp_path / "scales" / "mini.yaml").write_text(text)
-        return load_params("mini", overrides, root=tmp_path)
-
-    return load
-
-
 @pytest.mark.parametrize("name", SCALES)
 def test_every_scale_is_valid(name):
     p = load_params(name)
-    assert len(p.collect.counts) == len(p.tasks.seen)
+    assert len(p.collect.counts) in (1, len(p.tasks.seen))
 
 
 def test_an_empty_scale_is_the_papers(scale):
@@ -74,12 +61,14 @@ def test_a_switched_job_reads_its_own_params_and_others_do_not(scale):
         ("collect: {switched: {weights: {switched: 1.0}}}", "collect.switched.weights.switched"),
         ("collect: {switched: {weights: {noop: 0.5}}}", "collect.switched: weights sum to 0.5, they must sum to 1"),
         ("collect: {switched: {shortest: 9, longest: 8}}", "collect.switched: shortest (9) exceeds longest (8)"),
-        (NO_EXPERT + "collect: {counts: [9, 9], shares: {noise: 0.5, noop: 0.5}}", "collect.shares: noise on atari-asterix, which has no expert"),
+        (
+            NO_EXPERT + "collect: {counts: [9, 9], shares: {noise: 0.5, expert: 0.5}}",
+            "collect.shares: atari-asterix has no expert, and all of noise, expert need one",
+        ),
         (
             NO_EXPERT + "collect: {counts: [9, 9], switched: {weights: {noise: 1.0}}}",
             "collect.switched.weights: nothing but experts, and atari-asterix has none",
         ),
-        ("tasks: {unseen: [atari-asterix]}", "tasks.unseen (targeted data): expert on atari-asterix, which has no expert"),
         ("collect: {counts: [1, 2]}", "collect.counts has 2 entries for 7 seen tasks"),
         ("render: {size: 225}", "does not divide render.size (225)"),
         ("collect: {max_steps: 8}", "collect.max_steps (8) is too short"),
@@ -207,7 +196,10 @@ def other(value: Any) -> Any:
     raise TypeError(value)
 
 
-UNUSED = {("arms", "target_mass")}  # the arms of Table 1 have no target
+UNUSED = {
+    ("arms", "target_mass"),  # the arms of Table 1 have no target
+    ("collect", "missing"),  # what it does depends on the machine: see the tests of skipped tasks
+}
 
 
 def changed(model: Any, path: tuple[str, ...]) -> Any:
@@ -261,7 +253,8 @@ def test_episode_counts_are_a_permutation_and_behaviours_sum_up():
         assert sum(shares.values()) == n and min(shares.values()) >= 1 and set(shares) == set(p.collect.shares)
 
 
-def test_stores_are_named_once():
+def test_stores_are_named_once(lacking):
+    lacking({})
     for name in SCALES:
         p = load_params(name)
         keys = [(s["role"], s["task"], s["behaviour"], s["seed"]) for s in [*stores(p), *curiosity_stores(p)]]

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from lxml import html
 
+import render_report
 from helpers import score_tables
 from veridream.figures import frame_counts
 from veridream.figures.report import Report, render
@@ -148,3 +149,12 @@ def test_the_same_input_gives_the_same_page(figure):
 def test_machine_and_versions_are_words():
     assert set(machine()) >= {"processor", "cores", "system", "memory", "Python"}
     assert versions()["numpy"][0].isdigit()
+
+
+def test_tasks_that_were_left_out_are_named_and_not_counted(tmp_path):
+    path = tmp_path / "corpus.counts.csv"
+    head = "task,domain,seen,role,episodes,frames,train_episodes,train_frames,heldout_episodes,heldout_frames,skipped\n"
+    path.write_text(head + 'pygame-pong,pygame,true,corpus,2,66,1,33,1,33,\nms-reach,maniskill,true,corpus,0,0,0,0,0,0,"needs mani_skill, too"\n')
+    facts = render_report.data_facts([path])
+    assert facts["pretraining corpus"] == "1 tasks, 2 episodes, 66 frames"
+    assert facts["left out, since they cannot run where this was made"] == "1 tasks: ms-reach"

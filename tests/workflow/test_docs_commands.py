@@ -48,6 +48,7 @@ ELSEWHERE = {
     "python src/play.py --task pygame-pong --episodes 2 --out human": "tests/stages/test_play.py",
     "make test-simulators TASKS=atari-pong,pygame-pong": "tests/contract is that suite",
     "make test-simulators": "the same on every task, half an hour",
+    "make collect SCALE=survey": "tests/workflow/test_collect.py, on four tasks",
     "make record": "with SCALE=smoke above",
     "make audit ARTEFACT=...": "above",
     "make audit-all": "above",

@@ -18,6 +18,7 @@ R = f"results/{SCALE}"
 
 try:
     PARAMS = load_params(SCALE)
+    PLAIN_STORES = stores(PARAMS)
 except ParamsError as e:
     raise WorkflowError(str(e)) from None
 
@@ -63,10 +64,10 @@ def verdict_path(store):
     return store.replace("/data/", "/validation/").replace(".zarr", ".json")
 
 
-CORPUS = [store_path(s) for s in stores(PARAMS) if s["role"] == "corpus"]
-TEST = [store_path(s) for s in stores(PARAMS) if s["role"] == "test"]
+CORPUS = [store_path(s) for s in PLAIN_STORES if s["role"] == "corpus"]
+TEST = [store_path(s) for s in PLAIN_STORES if s["role"] == "test"]
 CURIOSITY = [store_path(s) for s in curiosity_stores(PARAMS)]
-TARGETED_STORES = [store_path(s) for s in stores(PARAMS) if s["role"] == "targeted"] + CURIOSITY
+TARGETED_STORES = [store_path(s) for s in PLAIN_STORES if s["role"] == "targeted"] + CURIOSITY
 # Two indices, so that a new unseen task leaves pretraining alone.
 INDEXED = {"corpus": CORPUS, "test": TEST}
 INDEX, TEST_INDEX = (f"{R}/index/{part}.parquet" for part in INDEXED)

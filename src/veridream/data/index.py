@@ -17,6 +17,7 @@ import numpy as np
 from veridream import spec
 from veridream.io.store_manifest import StoreAttrs, StoreError, read_attrs, read_manifest, store_id
 from veridream.io.tables import read_parquet, write_parquet
+from veridream.params.tasks import task as task_of
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def build_index(stores: Sequence[str | Path], salt: str, heldout: float, seen: S
     Raises:
         StoreError: a store cannot be read, two have one id, its path contradicts its attributes, or stores of one domain were made
             with different simulators, renderers or render settings.
-        ValueError: a task that is neither seen nor unseen, or that lacks a train or held-out episode.
+        ValueError: a task that is neither seen nor unseen, or that lacks a train or held-out episode (which none needs when `heldout` is 0).
     """
     known = dict.fromkeys(seen, True) | dict.fromkeys(unseen, False)
     rows: list[dict[str, Any]] = []
@@ -121,7 +122,7 @@ def build_index(stores: Sequence[str | Path], salt: str, heldout: float, seen: S
             offset += e["length"]
     _same_simulators(attrs)
     index = Index(**{n: np.array([r[n] for r in rows], dtype=_KINDS.get(n, object)) for n in COLUMNS})
-    _both_sides(index, seen, unseen)
+    _both_sides(index, heldout, seen, unseen)
     return index
 
 
@@ -150,10 +151,11 @@ def _same_simulators(attrs: Mapping[str, StoreAttrs]) -> None:
                 raise StoreError(f"{sid} was made with {name} {value}, {other} with {seen_value}; one corpus has one {name}: collect one of them again")
 
 
-def _both_sides(index: Index, seen: Sequence[str], unseen: Sequence[str]) -> None:
+def _both_sides(index: Index, heldout: float, seen: Sequence[str], unseen: Sequence[str]) -> None:
+    sides = (("corpus", "train"), ("corpus", "heldout")) if heldout > 0 else (("corpus", "train"),)
     for tasks, needed, remedy in (
-        (seen, (("corpus", "train"), ("corpus", "heldout")), "collect more episodes of it (collect.counts), or change split.heldout or split.salt"),
-        (unseen, (("test", "heldout"),), "collect its test episodes (targeted.test_episodes)"),
+        (seen, sides, "collect more episodes of it (collect.counts), or change split.heldout or split.salt"),
+        (unseen, (("test", "heldout"),), "collect test episodes of it (targeted.test_episodes; test_behaviours that it can show)"),
     ):
         for t in tasks:
             for role, side in needed:
@@ -163,7 +165,7 @@ def _both_sides(index: Index, seen: Sequence[str], unseen: Sequence[str]) -> Non
 
 
 def frame_counts(index: Index) -> list[dict[str, Any]]:
-    """Rows {task, domain, seen, role, episodes, frames, train_*, heldout_*}, by task and role (the data of Fig. 3)."""
+    """Rows {task, domain, seen, role, episodes, frames, train_*, heldout_*, skipped}, by task and role (the data of Fig. 3)."""
     out = []
     for t in index.tasks():
         for role in spec.ROLES:
@@ -181,8 +183,15 @@ def frame_counts(index: Index) -> list[dict[str, Any]]:
             for side in spec.SPLITS:
                 one = part.select(split=side)
                 row |= {f"{side}_episodes": len(one), f"{side}_frames": one.frames()}
-            out.append(row)
+            out.append(row | {"skipped": ""})
     return out
+
+
+def skipped_counts(gone: Mapping[str, str], role: str) -> list[dict[str, Any]]:
+    """Rows like those of `frame_counts` for tasks that were asked for and left out: no episodes, and why. gone: task -> why."""
+    none = dict.fromkeys(("episodes", "frames", *(f"{side}_{what}" for side in spec.SPLITS for what in ("episodes", "frames"))), 0)
+    known = {"seen": role == "corpus", "role": role}
+    return [{"task": t, "domain": task_of(t).domain, **known, **none, "skipped": why} for t, why in sorted(gone.items())]
 
 
 def write_counts(path: str | Path, rows: Sequence[Mapping[str, Any]]) -> None:

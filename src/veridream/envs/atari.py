@@ -173,7 +173,10 @@ def _grow(screen_HWC: np.ndarray, radius: int) -> np.ndarray:
 
 
 def _running_max(x: np.ndarray, radius: int, axis: int) -> np.ndarray:
-    pad = [(radius, radius) if i == axis else (0, 0) for i in range(x.ndim)]
-    windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, pad), 2 * radius + 1, axis=axis)
-    out: np.ndarray = windows.max(axis=-1)
-    return out
+    """The largest of the values within `radius` along an axis; nothing lies beyond the border."""
+    x = np.moveaxis(x, axis, 0)
+    out = x.copy()
+    for k in range(1, radius + 1):
+        np.maximum(out[k:], x[:-k], out=out[k:])
+        np.maximum(out[:-k], x[k:], out=out[:-k])
+    return np.moveaxis(out, 0, axis)

@@ -3,14 +3,13 @@
 Ground and start are drawn from the episode's seed. The camera follows the walker; the striped ground shows how it moves.
 """
 
-import importlib.metadata
 import itertools
 from typing import Any
 
 import numpy as np
 
-from veridream.envs.base import Determinism, NotSupported, RawStep
-from veridream.envs.polygons import Canvas, Colour
+from veridream.envs.base import RawStep
+from veridream.envs.polygons import Canvas, Colour, Scene
 
 TERRAINS = {  # how each task's ground is made
     "bipedal-walker-flat": "flat",
@@ -62,7 +61,7 @@ def ground(kind: str, rng: np.random.Generator) -> np.ndarray:
     return np.array(out)
 
 
-class Walker:
+class Walker(Scene):
     """State: metres from the start, hull's height above the ground (m), then the package's 24 (hull, joints, foot contacts, range finder).
 
     Actions: torques of hip and knee of one leg, then of the other.
@@ -70,27 +69,20 @@ class Walker:
 
     state_dim = 26
     action_dim = 4
-    determinism: Determinism = "bitwise"
 
     def __init__(self, task_id: str, size: int) -> None:
         from gymnasium.envs.box2d.bipedal_walker import BipedalWalker
 
-        self._task_id, self._kind = task_id, TERRAINS[task_id]
-        self._make = lambda: BipedalWalker(hardcore=self._kind == "obstacles")
-        self._env: Any = self._make()
-        self._canvas = Canvas(size, VIEW)
+        self._kind = TERRAINS[task_id]
+        super().__init__(task_id, lambda: BipedalWalker(hardcore=self._kind == "obstacles"), size, VIEW, ", follows the walker")
         self._observation = np.zeros(24, dtype=np.float32)
         self._x, self._y = np.zeros(0), np.zeros(0)  # the ground
         self._blocks: list[list[Any]] = []
         self._start = 0.0
-        self.versions = {k: importlib.metadata.version(k) for k in ("gymnasium", "Box2D", "pygame-ce")}
-        self.renderer = f"veridream polygons, {self._canvas.samples} samples a pixel side; view {VIEW:g} m, follows the walker"
 
     def reset(self, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        self._env.close()
-        env: Any = self._make()
-        self._env = env
+        env = self._renew()
         if self._kind != "obstacles":
             heights = ground(self._kind, rng)
             env._generate_terrain = lambda hardcore: _lay(env, heights)
@@ -115,18 +107,9 @@ class Walker:
         x, y = (float(v) for v in self._env.hull.position)
         return np.concatenate([[x - self._start, y - np.interp(x, self._x, self._y)], self._observation]).astype(np.float32)
 
-    def snapshot(self) -> Any:
-        raise NotSupported(f"{self._task_id}: Box2D cannot save and restore its contact state")
-
-    def restore(self, snap: Any) -> None:
-        raise NotSupported(f"{self._task_id}: Box2D cannot save and restore its contact state")
-
-    def close(self) -> None:
-        self._env.close()
-
-    def render(self) -> np.ndarray:
+    def paint(self, canvas: Canvas) -> None:
         """Sky, striped ground, blocks, and the walker: far leg, hull, near leg. The camera's height is the mean height of the ground around."""
-        canvas, env = self._canvas, self._env
+        env = self._env
         x = float(env.hull.position[0])
         left = x - AHEAD * VIEW
         floor = float(np.interp(np.linspace(x - 3.0, x + 4.0, 15), self._x, self._y).mean()) - BELOW
@@ -140,7 +123,6 @@ class Walker:
         for colour, bodies in ((FAR_LEG, env.legs[:2]), (HULL, [env.hull]), (NEAR_LEG, env.legs[2:])):
             for body in bodies:
                 canvas.body(colour, body)
-        return canvas.frame()
 
 
 def _lay(env: Any, height_V: np.ndarray) -> None:

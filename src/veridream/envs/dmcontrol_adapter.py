@@ -2,14 +2,13 @@
 
 import copy
 import importlib.metadata
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from veridream.envs.base import Determinism, Quality, RawStep
-from veridream.envs.mujoco_planner import Planner
+from veridream.envs.mujoco_planner import Planned
 from veridream.envs.mujoco_render import Camera, FrameRenderer
 from veridream.params.tasks import Task
 
@@ -17,7 +16,7 @@ SOLVED = 0.9  # a control step's reward from which on the task counts as solved
 THICK_BELOW, THICKEST = 64, 1.8  # frames smaller than this (pixels) show thin things thicker, up to this factor
 
 
-class DmControl(ABC):
+class DmControl(Planned):
     """An adapter of one body of the suite.
 
     A body names the first entries of its state in `HEAD` and computes them in `head`; generalised positions and velocities follow. (A body may
@@ -28,9 +27,7 @@ class DmControl(ABC):
     THIN: ClassVar[tuple[str, ...]] = ()  # geoms drawn thicker at small sizes
     CLOSE: ClassVar[Camera]  # the task's camera where it is called ...-close; else one of the model's
     state_dim: int
-    coarsening: int = 1  # physics steps of the simulator in one of the planner; divides those of a control step
-    control_cost: float = 0.0
-    drawn_at_reset: tuple[str, ...] = ("geom_pos", "site_pos")  # targets are geoms or sites of the world
+    drawn_at_reset = ("geom_pos", "site_pos")  # targets are geoms or sites of the world
     determinism: Determinism = "bitwise"
 
     def __init__(self, task: Task, env: Any, size: int, quality: Quality) -> None:
@@ -52,7 +49,6 @@ class DmControl(ABC):
         self.versions = {k: importlib.metadata.version(k) for k in ("dm_control", "mujoco")}
         self.renderer = f"{self._frames.description}; camera {task.camera}{note}"
         self._bits = mujoco.mjtState.mjSTATE_INTEGRATION
-        self._plan: Planner | None = None
 
     def _drawn(self, size: int) -> tuple[Any, str]:
         """The model that is drawn, and a note for the store where it differs from the one that is simulated.
@@ -109,13 +105,3 @@ class DmControl(ABC):
 
     def close(self) -> None:
         self._frames.close()
-
-    def planner(self) -> Planner:
-        """Integrates many action sequences from the current state; made on first use."""
-        if self._plan is None:
-            self._plan = Planner(self)
-        return self._plan
-
-    @abstractmethod
-    def plan_rewards(self, qpos_NTQ: np.ndarray, qvel_NTQ: np.ndarray, sensor_NTS: np.ndarray) -> np.ndarray:
-        """What a planner maximises, [N, T], one value a control step. May be denser than the task's reward."""

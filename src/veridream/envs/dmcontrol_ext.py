@@ -12,6 +12,7 @@ import numpy as np
 from veridream.envs.base import Determinism, Quality, RawStep
 from veridream.envs.extended import cheetah, giraffe, jumper, reacher_three, spinner, swings, walkers
 from veridream.envs.extended.body import Body, Reading
+from veridream.envs.mujoco_planner import Planned
 from veridream.envs.mujoco_render import Camera, FrameRenderer
 from veridream.params.tasks import Task
 
@@ -55,7 +56,7 @@ def make(task: Task, size: int, quality: Quality) -> "Extended":
     return Extended(task, BODIES[task.id](), size, quality)
 
 
-class Extended:
+class Extended(Planned):
     """One body and its task. Reward of a control step is in [0, 1]; the state is the body's."""
 
     determinism: Determinism = "bitwise"
@@ -64,6 +65,7 @@ class Extended:
         import mujoco
 
         self._mujoco, self._id, self.body = mujoco, task.id, body
+        self.substeps, self.coarsening = body.substeps, body.coarsening
         self.model = body.model()
         self.data = mujoco.MjData(self.model)
         self.state_dim, self.action_dim = body.state_dim, int(self.model.nu)
@@ -76,7 +78,6 @@ class Extended:
         self.versions = {k: importlib.metadata.version(k) for k in ("dm_control", "mujoco")}
         self.renderer = f"{self._frames.description}; camera {task.camera}{note}"
         self._bits = mujoco.mjtState.mjSTATE_INTEGRATION
-        self._plan: Planner | None = None
 
     def _drawn(self, size: int) -> tuple[Any, str]:
         """The model that is drawn, and a note for the store where it differs from the one that is simulated."""
@@ -132,38 +133,5 @@ class Extended:
     def close(self) -> None:
         self._frames.close()
 
-    def planner(self) -> "Planner":
-        """Plays many action sequences from the current state; made on first use."""
-        if self._plan is None:
-            self._plan = Planner(self)
-        return self._plan
-
-
-class Planner:
-    """Batched integration of the body's model in compiled code, on a data structure of its own, with a longer time step where the body allows."""
-
-    def __init__(self, raw: Extended) -> None:
-        from mujoco import rollout
-
-        self._raw, self._rollout, mujoco = raw, rollout, raw._mujoco
-        self._model = copy.deepcopy(raw.model)
-        self._model.opt.timestep *= raw.body.coarsening
-        self._data = mujoco.MjData(self._model)
-        self._substeps = raw.body.substeps // raw.body.coarsening
-        self._bits = mujoco.mjtState.mjSTATE_FULLPHYSICS
-        self._size, self._get = mujoco.mj_stateSize(raw.model, self._bits), mujoco.mj_getState
-
-    def returns(self, action_NHA: np.ndarray, repeat: int) -> np.ndarray:
-        """Planning return [N] of N sequences of H agent steps from the environment's current state; repeat: control steps an agent step."""
-        raw = self._raw
-        start = np.empty(self._size)
-        self._get(raw.model, raw.data, start, self._bits)
-        n = len(action_NHA)
-        control = np.repeat(np.asarray(action_NHA, dtype=np.float64), repeat * self._substeps, axis=1)
-        warm = np.tile(raw.data.qacc_warmstart, (n, 1))
-        state, sensor = self._rollout.rollout(self._model, self._data, np.tile(start, (n, 1)), control, initial_warmstart=warm)
-        state, sensor = state[:, self._substeps - 1 :: self._substeps], sensor[:, self._substeps - 1 :: self._substeps]
-        nq, nv = raw.model.nq, raw.model.nv
-        now = raw.reading(state[..., 1 : 1 + nq], state[..., 1 + nq : 1 + nq + nv], sensor)
-        out: np.ndarray = raw.body.plan_reward(now).sum(axis=1)
-        return out
+    def plan_rewards(self, qpos_NTQ: np.ndarray, qvel_NTQ: np.ndarray, sensor_NTS: np.ndarray) -> np.ndarray:
+        return self.body.plan_reward(self.reading(qpos_NTQ, qvel_NTQ, sensor_NTS))

@@ -1,12 +1,11 @@
 """Three tasks of the lunar lander: stay in the air, come down on the pad, rise from it. Continuous actions."""
 
-import importlib.metadata
 from typing import Any
 
 import numpy as np
 
-from veridream.envs.base import Determinism, NotSupported, RawStep
-from veridream.envs.polygons import Canvas
+from veridream.envs.base import RawStep
+from veridream.envs.polygons import Canvas, Scene
 
 HOVER = (0.0, 0.7)  # the point to stay at, in the package's normalised coordinates
 RISE = (0.0, 0.8)  # the point to rise to
@@ -45,7 +44,7 @@ def takeoff_reward(x: float, y: float, vx: float, vy: float, angle: float) -> fl
     return near * upright * (0.5 + 0.5 * _slow(vx, vy))
 
 
-class LunarHover:
+class LunarHover(Scene):
     """State: x, y, vx, vy (normalised as in the package), angle (rad), angular velocity, left and right leg contact.
 
     Actions: main engine (off below 0, 50 to 100 % above), side engines (off within 0.5 of 0).
@@ -53,24 +52,16 @@ class LunarHover:
 
     state_dim = 8
     action_dim = 2
-    determinism: Determinism = "bitwise"
 
     def __init__(self, task_id: str, size: int) -> None:
         from gymnasium.envs.box2d.lunar_lander import LunarLander
 
-        self._make = lambda: LunarLander(continuous=True)
-        self._env: Any = self._make()
-        self._task_id = task_id
-        self._canvas = Canvas(size, VIEW)
+        super().__init__(task_id, lambda: LunarLander(continuous=True), size, VIEW)
         self._observation = np.zeros(8, dtype=np.float32)
         self._fired = (0.0, 0.0)
-        self.versions = {k: importlib.metadata.version(k) for k in ("gymnasium", "Box2D", "pygame-ce")}
-        self.renderer = f"veridream polygons, {self._canvas.samples} samples a pixel side; view {VIEW:g} m"
 
     def reset(self, seed: int) -> None:
-        self._env.close()
-        self._env = self._make()
-        self._observation, _ = self._env.reset(seed=seed)
+        self._observation, _ = self._renew().reset(seed=seed)
         self._start(np.random.default_rng(seed))
         self._fired = (0.0, 0.0)
 
@@ -106,18 +97,8 @@ class LunarHover:
     def state(self) -> np.ndarray:
         return self._observation.copy()
 
-    def snapshot(self) -> Any:
-        raise NotSupported(f"{self._task_id}: Box2D cannot save and restore its contact state")
-
-    def restore(self, snap: Any) -> None:
-        raise NotSupported(f"{self._task_id}: Box2D cannot save and restore its contact state")
-
-    def close(self) -> None:
-        self._env.close()
-
-    def render(self) -> np.ndarray:
+    def paint(self, canvas: Canvas) -> None:
         """Sky, ground, body, legs, and a flame where an engine fired in the last control step."""
-        canvas = self._canvas
         canvas.clear((10, 10, 40), (WIDTH - VIEW) / 2.0, FLOOR)
         for p1, p2, *_ in self._env.sky_polys:
             canvas.polygon((190, 190, 200), [p1, p2, (p2[0], 0.0), (p1[0], 0.0)])
@@ -127,7 +108,6 @@ class LunarHover:
             canvas.polygon((255, 140, 30), flame)
         for body, colour in zip(self._env.drawlist, ((150, 110, 255), (110, 230, 120), (110, 230, 120)), strict=True):
             canvas.body(colour, body)
-        return canvas.frame()
 
     def _flames(self) -> list[list[Any]]:
         """Triangles in world coordinates, as long as the engine was strong."""

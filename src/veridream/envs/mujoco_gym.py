@@ -6,14 +6,14 @@ healthy instead. Frames and states show the same moment, where the package's own
 
 import copy
 import importlib.metadata
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from veridream.envs.base import Determinism, Quality, RawStep
-from veridream.envs.mujoco_planner import Planner
+from veridream.envs.mujoco_planner import Planned
 from veridream.envs.mujoco_render import Camera, FrameRenderer
 from veridream.params.tasks import Task
 
@@ -42,16 +42,13 @@ def make(task: Task, size: int, quality: Quality) -> "GymMujoco":
     return TASKS[task.id](task, env, size, quality)
 
 
-class GymMujoco(ABC):
+class GymMujoco(Planned):
     """State: what `HEAD` names, then generalised positions and velocities."""
 
     HEAD: ClassVar[tuple[str, ...]] = ()
     THIN: ClassVar[tuple[str, ...]] = ()  # geoms drawn thicker at small sizes
     DARK: ClassVar[bool] = False  # the model has no light but the camera's; that one is then made brighter
     CLOSE: ClassVar[Camera]  # the task's camera where it is called ...-close; else one of the model's
-    coarsening: int = 1  # physics steps of the simulator in one of the planner
-    control_cost: float = 0.0  # the planner's, a control step: the task's own, or less where it would let no plan move
-    drawn_at_reset: tuple[str, ...] = ()  # targets are bodies with joints of their own
     determinism: Determinism = "bitwise"
 
     def __init__(self, task: Task, env: Any, size: int, quality: Quality) -> None:
@@ -71,7 +68,6 @@ class GymMujoco(ABC):
         self._frames = FrameRenderer(drawn, self._shown, camera, size, quality)
         self.versions = {k: importlib.metadata.version(k) for k in ("gymnasium", "mujoco")}
         self.renderer = f"{self._frames.description}; camera {task.camera}{note}"
-        self._plan: Planner | None = None
 
     def _drawn(self, size: int) -> tuple[Any, str]:
         """A copy of the model to draw, and a note for the store where it differs from the one that is simulated."""
@@ -119,16 +115,6 @@ class GymMujoco(ABC):
     def close(self) -> None:
         self._frames.close()
         self._env.close()
-
-    def planner(self) -> Planner:
-        """Integrates many action sequences from the current state; made on first use."""
-        if self._plan is None:
-            self._plan = Planner(self)
-        return self._plan
-
-    @abstractmethod
-    def plan_rewards(self, qpos_NTQ: np.ndarray, qvel_NTQ: np.ndarray, sensor_NTS: np.ndarray) -> np.ndarray:
-        """What a planner maximises besides the cost of control, [N, T], one value a control step."""
 
 
 class Ant(GymMujoco):

@@ -1,24 +1,34 @@
 """Batched integration of a MuJoCo task's model in compiled code, in a data structure of its own: it neither renders nor touches the episode."""
 
 import copy
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
 
-class Planned(Protocol):
-    """What the planner asks of an adapter."""
+class Planned(ABC):
+    """The half of an adapter that its CEM expert plans with. An adapter derives from it, sets these attributes and says what is maximised."""
 
     model: Any  # mujoco.MjModel and MjData of the running episode
     data: Any
     substeps: int  # physics steps a control step
-    coarsening: int  # physics steps of the simulator in one of the planner; divides `substeps`
-    action_middle: np.ndarray  # control = middle + half * action
-    action_half: np.ndarray
-    control_cost: float  # what the sum of the squared controls costs, a control step
-    drawn_at_reset: tuple[str, ...]  # arrays of the model that an episode draws anew, such as "geom_pos"
+    action_middle: Any = 0.0  # control = middle + half * action; numbers, or arrays [action_dim]
+    action_half: Any = 1.0
+    coarsening: int = 1  # physics steps of the simulator in one of the planner; divides `substeps`
+    control_cost: float = 0.0  # of the sum of the squared controls, a control step: the task's own, or less where it would let no plan move
+    drawn_at_reset: tuple[str, ...] = ()  # arrays of the model that an episode draws anew, such as "geom_pos"
+    _plan: "Planner | None" = None
 
-    def plan_rewards(self, qpos_NTQ: np.ndarray, qvel_NTQ: np.ndarray, sensor_NTS: np.ndarray) -> np.ndarray: ...
+    def planner(self) -> "Planner":
+        """Integrates many action sequences from the current state; made on first use."""
+        if self._plan is None:
+            self._plan = Planner(self)
+        return self._plan
+
+    @abstractmethod
+    def plan_rewards(self, qpos_NTQ: np.ndarray, qvel_NTQ: np.ndarray, sensor_NTS: np.ndarray) -> np.ndarray:
+        """What a planner maximises besides the cost of control, [N, T], one value a control step. May be denser than the task's reward."""
 
 
 class Planner:

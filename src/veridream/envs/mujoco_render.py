@@ -116,7 +116,13 @@ def shrink(frame_HWC: np.ndarray, factor: int) -> np.ndarray:
     """Averages blocks of factor x factor pixels, rounded half up. uint8 in and out; the sides are multiples of factor."""
     if factor == 1:
         return frame_HWC
-    h, w, c = frame_HWC.shape
-    blocks = frame_HWC.reshape(h // factor, factor, w // factor, factor, c).sum(axis=(1, 3), dtype=np.uint32)
     n = factor * factor
-    return ((blocks + n // 2) // n).astype(np.uint8)
+    wide: Any = np.uint16 if 255 * n + n // 2 < 2**16 else np.uint32
+    rows: Any = frame_HWC[::factor].astype(wide)
+    for k in range(1, factor):  # slice by slice: several times as fast as a sum over two axes of blocks
+        rows += frame_HWC[k::factor]
+    blocks = rows[:, ::factor].copy()
+    for k in range(1, factor):
+        blocks += rows[:, k::factor]
+    small: np.ndarray = ((blocks + n // 2) // n).astype(np.uint8)
+    return small

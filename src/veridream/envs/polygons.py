@@ -1,10 +1,13 @@
-"""Flat polygons in world coordinates, seen by a camera that looks straight on: the pictures of the Box2D tasks."""
+"""The Box2D tasks' pictures, flat polygons in world coordinates seen by a camera that looks straight on, and what their worlds share."""
 
-from collections.abc import Iterable
+import importlib.metadata
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from veridream.envs.base import Determinism, NotSupported, RawStep
 from veridream.envs.mujoco_render import shrink
 
 OVERSAMPLE = 128  # pixels; smaller frames are drawn about this large and averaged down
@@ -47,3 +50,58 @@ class Canvas:
     def frame(self) -> np.ndarray:
         """What was drawn, uint8 [size, size, 3]."""
         return shrink(np.ascontiguousarray(self._pixels(self._surface).swapaxes(0, 1)), self.samples)
+
+
+class Scene(ABC):
+    """An adapter of one of gymnasium's Box2D worlds, which is made anew at every reset and drawn by `paint`.
+
+    Args:
+        task_id: for messages.
+        make: makes the world.
+        size: side of the frame, pixels.
+        view: side of the square that is seen, metres.
+        camera: more about the camera, for the store.
+    """
+
+    state_dim: int
+    action_dim: int
+    determinism: Determinism = "bitwise"
+
+    def __init__(self, task_id: str, make: Callable[[], Any], size: int, view: float, camera: str = "") -> None:
+        self._task_id, self._make = task_id, make
+        self._env: Any = make()
+        self._canvas = Canvas(size, view)
+        self.versions = {k: importlib.metadata.version(k) for k in ("gymnasium", "Box2D", "pygame-ce")}
+        self.renderer = f"veridream polygons, {self._canvas.samples} samples a pixel side; view {view:g} m{camera}"
+
+    def _renew(self) -> Any:
+        """A fresh world in place of the old one."""
+        self._env.close()
+        self._env = self._make()
+        return self._env
+
+    @abstractmethod
+    def reset(self, seed: int) -> None: ...
+
+    @abstractmethod
+    def step(self, action: np.ndarray) -> RawStep: ...
+
+    @abstractmethod
+    def state(self) -> np.ndarray: ...
+
+    @abstractmethod
+    def paint(self, canvas: Canvas) -> None:
+        """Clears the canvas to where the camera looks now, and draws the world."""
+
+    def render(self) -> np.ndarray:
+        self.paint(self._canvas)
+        return self._canvas.frame()
+
+    def snapshot(self) -> Any:
+        raise NotSupported(f"{self._task_id}: Box2D cannot save and restore its contact state")
+
+    def restore(self, snap: Any) -> None:
+        raise NotSupported(f"{self._task_id}: Box2D cannot save and restore its contact state")
+
+    def close(self) -> None:
+        self._env.close()

@@ -37,7 +37,7 @@ class StoreAttrs:
     instruction: str
     action_dim: int
     action_repeat: int
-    control_hz: int
+    control_hz: float  # agent steps a second, before frame_skip
     camera: str
     size: int  # pixels a side
     quality: str = "fast"

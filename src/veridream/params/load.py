@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from veridream import spec
 from veridream.params.model import Params
-from veridream.params.tasks import UnknownTask, task
+from veridream.params.tasks import UnknownTask, registry, task
 from veridream.params.yaml_text import parse_yaml
 
 ROOT = Path(__file__).resolve().parents[3] / "params"
@@ -40,6 +40,7 @@ def load_params(scale: str, overrides: Iterable[str] = (), root: Path = ROOT) ->
     for source, layer in layers:
         _check_keys(layer, Params, source)
         merged = _merge(merged, layer)
+    _expand(merged.get("tasks"))
     try:
         params = Params.model_validate(merged)
     except ValidationError as e:
@@ -93,6 +94,14 @@ def _check_keys(layer: dict[str, Any], model: type[BaseModel], source: str, at: 
             _check_keys(value, kind, source, f"{at}{key}.")
 
 
+def _expand(tasks: Any) -> None:
+    """Puts the tasks of that side of the split, in the registry's order, for "all" and for the name of a domain."""
+    for side in ("seen", "unseen"):
+        if isinstance(tasks, dict) and isinstance(tasks.get(side), list):
+            of_word = {w: [t.id for t in registry().values() if t.unseen == (side == "unseen") and w in ("all", t.domain)] for w in map(str, tasks[side])}
+            tasks[side] = [t for w in tasks[side] for t in of_word[str(w)] or [w]]
+
+
 def _explain(error: ValidationError, path: Path) -> str:
     lines = []
     for e in error.errors():
@@ -109,20 +118,19 @@ def _check_tasks(params: Params, path: Path) -> None:
                 task(t)
             except UnknownTask as e:
                 raise ParamsError(f"{path}: tasks.{name}: {e}") from None
-    for t in params.tasks.seen:
-        _check_behaviours(t, "collect.shares", [b for b, s in params.collect.shares.items() if s > 0], params, path)
-    for t in params.tasks.unseen:
-        _check_behaviours(t, "tasks.unseen (targeted data)", ["expert"], params, path)
-        _check_behaviours(t, "targeted.test_behaviours", params.targeted.test_behaviours, params, path)
+    _check_behaviours(params.tasks.seen, "collect.shares", [b for b, share in params.collect.shares.items() if share > 0], params, path)
+    if "switched" in params.targeted.test_behaviours:
+        _check_behaviours(params.tasks.unseen, "targeted.test_behaviours", ["switched"], params, path)
 
 
-def _check_behaviours(task_id: str, key: str, wanted: Iterable[str], params: Params, path: Path) -> None:
-    """A task without an expert cannot be asked for one."""
-    if task(task_id).expert is not None:
-        return
-    impossible = [b for b in wanted if b in spec.EXPERT_BEHAVIOURS]
-    if impossible:
-        raise ParamsError(f"{path}: {key}: {', '.join(impossible)} on {task_id}, which has no expert; leave the task out, or use noop, random and switched")
+def _check_behaviours(tasks: Iterable[str], key: str, wanted: list[str], params: Params, path: Path) -> None:
+    """A task without an expert must be left something to show."""
+    plain = [b for b in wanted if b not in spec.EXPERT_BEHAVIOURS]
     weights = params.collect.switched.weights
-    if "switched" in wanted and not any(weights.get(b) for b in set(weights) - set(spec.EXPERT_BEHAVIOURS)):
-        raise ParamsError(f"{path}: collect.switched.weights: nothing but experts, and {task_id} has none; give noop or random a weight")
+    for t in tasks:
+        if task(t).expert is not None:
+            continue
+        if not plain:
+            raise ParamsError(f"{path}: {key}: {t} has no expert, and all of {', '.join(wanted)} need one; leave the task out, or add noop or random")
+        if "switched" in wanted and not any(weights.get(b) for b in set(weights) - set(spec.EXPERT_BEHAVIOURS)):
+            raise ParamsError(f"{path}: collect.switched.weights: nothing but experts, and {t} has none; give noop or random a weight")

@@ -24,10 +24,10 @@ class Tasks(Strict):
     seen: list[str] = Field(
         default=["cup-catch", "walker-walk", "mw-push", "lunarlander-hover", "atari-pong", "pygame-point-maze-var1", "pygame-pong"],
         min_length=2,
-        description="pretraining tasks, ids of params/tasks.yaml",
+        description='pretraining tasks: ids of params/tasks.yaml, the name of a domain for all of its, "all" for all',
     )
     unseen: list[str] = Field(
-        default=["cup-catch-var1", "pygame-point-maze-var4", "pygame-reacher-easy"], min_length=1, description="tasks held out of pretraining"
+        default=["cup-catch-var1", "pygame-point-maze-var4", "pygame-reacher-easy"], min_length=1, description="tasks held out of pretraining, named likewise"
     )
 
     @model_validator(mode="after")
@@ -83,15 +83,19 @@ class Collect(Strict):
     max_steps: Positive = Field(default=1000, description="agent steps an episode is cut at; the task's own horizon if shorter")
     frame_skip: Positive = Field(default=1, description="extra action repeat on top of the task's own, so that consecutive frames differ at small sizes")
     counts: list[Positive] = Field(
-        default=[260] * 7, min_length=1, description="training episodes of the seen tasks, before the permutation; one entry a seen task"
+        default=[260] * 7, min_length=1, description="episodes of the seen tasks, before the permutation; one entry a seen task, or one for all"
     )
     counts_seed: Count = Field(default=0, description="seed of the permutation that says which task gets which count, so that coverage is not task identity")
     shares: dict[Behaviour, Fraction] = Field(
         default={"switched": 1.0},
-        description="share of each behaviour in a task's episodes (each at least one); sums to 1. switched: they alternate within an episode (App. D)",
+        description="share of each behaviour in a task's episodes (each at least one); sums to 1. switched: they alternate within an episode (App. D). "
+        "Of a task without an expert, the others share all",
     )
     switched: Switched = Switched()
     expert: CemExpert = CemExpert()
+    missing: Literal["error", "skip"] = Field(
+        default="error", description="tasks whose simulator this machine lacks (make doctor says which): error: their jobs fail; skip: all goes on without them"
+    )
 
     @model_validator(mode="after")
     def _consistent(self):
@@ -108,7 +112,7 @@ class Targeted(Strict):
 
 
 class Split(Strict):
-    heldout: Fraction = Field(default=0.13, description="share of corpus episodes held out, by a hash of the episode key")
+    heldout: Fraction = Field(default=0.13, description="share of corpus episodes held out, by a hash of the episode key; 0: a corpus that is collected only")
     salt: str = Field(default="veridream", description="salt of that hash")
 
 
@@ -306,8 +310,8 @@ class Params(Strict):
             raise ValueError("width must be a multiple of heads, in tokenizer.arch and dynamics.arch")
         if t.arch.latents % d.arch.pack:
             raise ValueError(f"dynamics.arch.pack ({d.arch.pack}) does not divide tokenizer.arch.latents ({t.arch.latents})")
-        if len(self.collect.counts) != len(self.tasks.seen):
-            raise ValueError(f"collect.counts has {len(self.collect.counts)} entries for {len(self.tasks.seen)} seen tasks; give one a task")
+        if len(self.collect.counts) not in (1, len(self.tasks.seen)):
+            raise ValueError(f"collect.counts has {len(self.collect.counts)} entries for {len(self.tasks.seen)} seen tasks; give one a task, or one in all")
         horizon = max(self.score.horizon, self.wmb.horizon if self.wmb.items else 0)
         steps = self.score.context + horizon
         if self.collect.max_steps + 1 < max(steps, d.train.window):

@@ -1,12 +1,13 @@
 """The slice of the params one job reads. The rules and the audit both call this, so they cannot disagree."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from veridream import spec
+from veridream.params.machine import present, skipped
 from veridream.params.model import Params
 from veridream.params.tasks import task
 
@@ -14,18 +15,24 @@ WMB_JUDGE = ("quantile", "lasting", "gap")  # of params.wmb: what the judge read
 
 
 def episode_counts(params: Params) -> dict[str, int]:
-    """Corpus episodes a seen task: `collect.counts` in the order of a permutation seeded by `collect.counts_seed`."""
-    order = np.random.default_rng(params.collect.counts_seed).permutation(len(params.tasks.seen))
-    return {t: params.collect.counts[i] for t, i in zip(params.tasks.seen, order, strict=True)}
+    """Corpus episodes a seen task: `collect.counts` in the order of a permutation seeded by `collect.counts_seed`. A skipped task keeps its count."""
+    n, counts = len(params.tasks.seen), params.collect.counts
+    order = np.random.default_rng(params.collect.counts_seed).permutation(n)
+    return {t: counts[i % len(counts)] for t, i in zip(params.tasks.seen, order, strict=True)}
 
 
-def behaviour_counts(params: Params, task_id: str) -> dict[str, int]:
+def able(task_id: str, behaviours: Iterable[str]) -> list[str]:
+    """Those of the behaviours that a task can show: all, or without an expert the ones that need none."""
+    return [b for b in behaviours if b not in spec.EXPERT_BEHAVIOURS or task(task_id).expert is not None]
+
+
+def behaviour_counts(params: Params, task_id: str, total: int | None = None) -> dict[str, int]:
     """Corpus episodes of each behaviour on a seen task, each at least one; largest remainder, so they sum to the task's count where it allows."""
-    return _split(episode_counts(params)[task_id], params.collect.shares)
-
-
-def _split(total: int, shares: Mapping[Any, float]) -> dict[str, int]:
-    exact: dict[str, float] = {b: total * s for b, s in shares.items() if s > 0}
+    total = episode_counts(params)[task_id] if total is None else total
+    able_to = able(task_id, params.collect.shares)
+    shares: dict[str, float] = {b: s for b, s in params.collect.shares.items() if b in able_to and s > 0}
+    whole = sum(shares.values()) if len(able_to) < len(params.collect.shares) else 1.0
+    exact: dict[str, float] = {b: total * s / whole for b, s in shares.items()}
     out: dict[str, int] = {b: max(1, int(x)) for b, x in exact.items()}
     by_remainder = sorted(exact, key=lambda b: (out[b] - exact[b], b))
     for b in by_remainder[: max(0, total - sum(out.values()))]:
@@ -39,17 +46,18 @@ def _store(role: str, task_id: str, behaviour: str, seed: int, episodes: int) ->
 
 def stores(params: Params) -> list[dict[str, Any]]:
     """Every episode store except the curiosity ones: role, task, behaviour, seed, episodes. The order is fixed."""
-    c, t, counts = params.collect, params.targeted, episode_counts(params)
-    out = [_store("corpus", k, b, c.seed, n) for k in params.tasks.seen for b, n in _split(counts[k], c.shares).items()]
-    for k in params.tasks.unseen:
-        out += [_store("targeted", k, b, t.seed, t.episodes) for b in ("noop", "random", "expert")]
-        out += [_store("test", k, b, t.test_seed, t.test_episodes) for b in t.test_behaviours]
+    c, t = params.collect, params.targeted
+    tasks, totals = present(params), episode_counts(params)
+    out = [_store("corpus", k, b, c.seed, n) for k in tasks["seen"] for b, n in behaviour_counts(params, k, totals[k]).items()]
+    for k in tasks["unseen"]:
+        out += [_store("targeted", k, b, t.seed, t.episodes) for b in able(k, ("noop", "random", "expert"))]
+        out += [_store("test", k, b, t.test_seed, t.test_episodes) for b in able(k, t.test_behaviours)]
     return out
 
 
 def curiosity_stores(params: Params) -> list[dict[str, Any]]:
     """The stores that the coverage-aware model collects on the unseen tasks."""
-    return [_store("targeted", k, "curiosity", params.targeted.seed, params.targeted.episodes) for k in params.tasks.unseen]
+    return [_store("targeted", k, "curiosity", params.targeted.seed, params.targeted.episodes) for k in present(params)["unseen"]]
 
 
 def store_row(params: Params, role: str, task_id: str, behaviour: str, seed: int | str) -> dict[str, Any]:
@@ -82,6 +90,8 @@ def _rows(same: _Same) -> dict[tuple[str, str, str, str], dict[str, Any]]:
 def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]:
     """JSON-ready params of one job. Only what the job reads: a key left out here cannot change it."""
     p = params.model_dump(mode="json")
+    p["tasks"], gone = present(params), skipped(params)
+    both = p["tasks"]
     tokenizer_and_dynamics = {"tokenizer": p["tokenizer"], "dynamics": p["dynamics"]}
     match stage:
         case "collect_episodes":
@@ -94,8 +104,9 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
         case "validate_store":
             return {"registry": _registry([wildcards["task"]])}
         case "index_episodes":  # of the corpus: seen tasks and the split; of the test stores: unseen tasks
-            corpus = wildcards["part"] == "corpus"
-            return {"split": p["split"], "seen": p["tasks"]["seen"] if corpus else [], "unseen": [] if corpus else p["tasks"]["unseen"]}
+            side, other = ("seen", "unseen") if wildcards["part"] == "corpus" else ("unseen", "seen")
+            left_out = {t: why for t, why in gone.items() if t in getattr(params.tasks, side)}
+            return {"split": p["split"], side: both[side], other: [], **({"skipped": left_out} if left_out else {})}
         case "render_report":
             return {"scale": wildcards["scale"], "params": p}
         case "train_tokenizer":
@@ -107,29 +118,26 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
         case "finetune_world_model":
             return {**_finetune(p, wildcards["model"]), **{k: {"train": v["train"]} for k, v in tokenizer_and_dynamics.items()}}
         case "score_rollouts":
-            both = {"seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
-            return {"model": wildcards["model"], "score": p["score"], **both, "registry": _registry([*params.tasks.seen, *params.tasks.unseen])}
+            return {"model": wildcards["model"], "score": p["score"], **both, "registry": _registry([*both["seen"], *both["unseen"]])}
         case "collect_curiosity":
             row = next(s for s in curiosity_stores(params) if s["task"] == wildcards["task"])
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
             return {**row, "registry": _registry([row["task"]]), "render": p["render"], **keep, "curiosity": p["curiosity"]}
         case "plan_mpc":
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
-            tasks = {"tasks": p["tasks"]["unseen"], "registry": _registry(params.tasks.unseen)}
+            tasks = {"tasks": both["unseen"], "registry": _registry(both["unseen"])}
             return {"model": wildcards["model"], **tasks, "render": p["render"], **keep, "mpc": p["mpc"]}
         case "tabulate_results":
-            return {"table": wildcards["table"], "stats": p["stats"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+            return {"table": wildcards["table"], "stats": p["stats"], **both}
         case "plot_figure":
-            maps = {"density": params.tasks.seen, "policy_coverage": params.tasks.unseen}.get(wildcards["figure"], [])
-            both = {"seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
+            maps = {"density": both["seen"], "policy_coverage": both["unseen"]}.get(wildcards["figure"], [])
             return {"figure": wildcards["figure"], "stats": p["stats"], **both, "registry": _registry(maps)}
         case "compare_to_paper":
-            both = {"seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
-            return {"scale": wildcards["scale"], "stats": p["stats"], **both, "registry": _registry(params.tasks.unseen)}
+            return {"scale": wildcards["scale"], "stats": p["stats"], **both, "registry": _registry(both["unseen"])}
         case "export_rollouts":
             score = {k: p["score"][k] for k in ("context", "substeps", "tau_ctx")}
             made = {k: v for k, v in p["wmb"].items() if k not in WMB_JUDGE}
-            return {"model": wildcards["model"], "wmb": made, "score": score, "seen": p["tasks"]["seen"], "registry": _registry(params.tasks.seen)}
+            return {"model": wildcards["model"], "wmb": made, "score": score, "seen": both["seen"], "registry": _registry(both["seen"])}
         case "judge_rollouts":
             return {"model": wildcards["model"], "wmb": {k: p["wmb"][k] for k in WMB_JUDGE}}
         case "rank_rollouts":

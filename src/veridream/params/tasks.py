@@ -36,7 +36,7 @@ class Task(Strict):
     domain: Literal["dmcontrol", "dmcontrol-ext", "metaworld", "maniskill", "mujoco", "pygame", "box2d", "robodesk", "ogbench", "atari"]
     action_dim: int = Field(ge=1, le=16)
     action_repeat: Positive
-    control_hz: int
+    control_hz: int | float = Field(gt=0, description="agent steps a second, before frame_skip")
     horizon: Positive = Field(description="agent steps")
     reward: Literal["dense", "sparse"]
     score: ScoreRule

@@ -53,17 +53,17 @@ def scale_lock(scale: str, root: Path = ROOT) -> Iterator[int]:
         yield fd
 
 
-def planned(scale: str, root: Path = ROOT) -> dict[str, str]:
+def planned(scale: str, root: Path = ROOT, target: str = "all") -> dict[str, str]:
     """{output that Snakemake would remake: why}; empty when nothing is to do. Raises WorkflowFailed with Snakemake's own words.
 
     Why: "missing", "params changed", ... where its job has a reason of its own; DERIVED where only something upstream is to be remade.
     """
-    return {path: why for path, why in summary(scale, root).items() if why is not None}
+    return {path: why for path, why in summary(scale, root, target).items() if why is not None}
 
 
-def summary(scale: str, root: Path = ROOT) -> dict[str, str | None]:
-    """{output of the current DAG: as in `planned`, None where it stays}."""
-    words = command(scale, extra=["--summary"])
+def summary(scale: str, root: Path = ROOT, target: str = "all") -> dict[str, str | None]:
+    """{output of the DAG of a target rule: as in `planned`, None where it stays}."""
+    words = command(scale, extra=["--summary", "--", target])
     r = subprocess.run(words, capture_output=True, text=True, cwd=root, env=environment(root), start_new_session=True)  # Ctrl-C is the caller's
     lines = r.stdout.splitlines()
     head = next((i for i, line in enumerate(lines) if line.startswith("output_file\t")), None)

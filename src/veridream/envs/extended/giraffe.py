@@ -5,32 +5,9 @@ from typing import Any
 import numpy as np
 
 from veridream.envs.extended.body import Body, Reading, build, height_of, nudge_hinges, ramp, torso_sensors
+from veridream.envs.extended.planar import animal
 
-MODEL = """
-<mujoco model="planar giraffe">
-  <include file="./common/skybox.xml"/>
-  <include file="./common/visual.xml"/>
-  <include file="./common/materials.xml"/>
-  <compiler settotalmass="20"/>
-  <option timestep="0.005"/>
-  <default>
-    <geom type="capsule" contype="1" conaffinity="0" friction="0.9 0.1 0.1"/>
-    <motor ctrlrange="-1 1" ctrllimited="true"/>
-    <default class="body">
-      <joint type="hinge" axis="0 1 0" limited="true" armature="0.1"/>
-      <geom rgba="0.9 0.68 0.25 1"/>
-    </default>
-    <default class="root">
-      <joint limited="false" armature="0" damping="0" stiffness="0"/>
-    </default>
-  </default>
-  <worldbody>
-    <geom name="ground" type="plane" size="120 1 0.5" material="grid" conaffinity="1"/>
-    <body name="trunk" pos="0 0 1.1" childclass="body">
-      <light pos="0 0 3" mode="trackcom"/>
-      <joint name="root_x" type="slide" axis="1 0 0" class="root"/>
-      <joint name="root_z" type="slide" axis="0 0 1" class="root"/>
-      <joint name="root_y" axis="0 1 0" class="root"/>
+PARTS = """
       <geom name="trunk" fromto="-0.42 0 0 0.42 0 0.08" size="0.12"/>
       <geom name="tail" fromto="-0.5 0 0 -0.62 0 -0.3" size="0.025" rgba="0.45 0.28 0.12 1"/>
       <body name="back_thigh" pos="-0.4 0 -0.02">
@@ -63,22 +40,8 @@ MODEL = """
         <geom name="head" fromto="0.3 0 0.87 0.5 0 0.8" size="0.07" density="400"/>
         <geom name="horn" fromto="0.29 0 0.92 0.26 0 1.03" size="0.025" density="400" rgba="0.45 0.28 0.12 1"/>
       </body>
-    </body>
-  </worldbody>
-  <sensor>
-    <subtreelinvel name="velocity" body="trunk"/>
-  </sensor>
-  <actuator>
-    <motor joint="back_hip" gear="200"/>
-    <motor joint="back_knee" gear="160"/>
-    <motor joint="back_ankle" gear="60"/>
-    <motor joint="front_hip" gear="200"/>
-    <motor joint="front_knee" gear="160"/>
-    <motor joint="front_ankle" gear="60"/>
-    <motor joint="neck" gear="50"/>
-  </actuator>
-</mujoco>
 """
+GEARS = {"back_hip": 200, "back_knee": 160, "back_ankle": 60, "front_hip": 200, "front_knee": 160, "front_ankle": 60, "neck": 50}
 
 
 class GiraffeRun(Body):
@@ -96,7 +59,8 @@ class GiraffeRun(Body):
     HEAD = 1.8  # m; it is at 1.9 m when the giraffe stands
 
     def model(self) -> Any:
-        return build(MODEL, torso_sensors("trunk") + height_of("head", "head"))
+        model = animal("giraffe", 20, 120, 1.1, "0.9 0.68 0.25", 'armature="0.1"', PARTS, GEARS)
+        return build(model, torso_sensors("trunk") + height_of("head", "head"))
 
     def place(self, model: Any, data: Any, rng: np.random.Generator) -> None:
         data.qpos[1] = 0.05

@@ -5,32 +5,9 @@ from typing import Any
 import numpy as np
 
 from veridream.envs.extended.body import Body, Reading, build, nudge_hinges, ramp, torso_sensors
+from veridream.envs.extended.planar import animal
 
-MODEL = """
-<mujoco model="planar jumper">
-  <include file="./common/skybox.xml"/>
-  <include file="./common/visual.xml"/>
-  <include file="./common/materials.xml"/>
-  <compiler settotalmass="4"/>
-  <option timestep="0.005"/>
-  <default>
-    <geom type="capsule" contype="1" conaffinity="0" friction="0.9 0.1 0.1"/>
-    <motor ctrlrange="-1 1" ctrllimited="true"/>
-    <default class="body">
-      <joint type="hinge" axis="0 1 0" limited="true" armature="0.01" stiffness="30" damping="0.8"/>
-      <geom rgba="0.45 0.75 0.3 1"/>
-    </default>
-    <default class="root">
-      <joint limited="false" armature="0" damping="0" stiffness="0"/>
-    </default>
-  </default>
-  <worldbody>
-    <geom name="ground" type="plane" size="60 1 0.5" material="grid" conaffinity="1"/>
-    <body name="trunk" pos="0 0 0.33" childclass="body">
-      <light pos="0 0 3" mode="trackcom"/>
-      <joint name="root_x" type="slide" axis="1 0 0" class="root"/>
-      <joint name="root_z" type="slide" axis="0 0 1" class="root"/>
-      <joint name="root_y" axis="0 1 0" class="root"/>
+PARTS = """
       <geom name="trunk" fromto="-0.17 0 -0.02 0.15 0 0.07" size="0.085"/>
       <geom name="head" type="sphere" pos="0.25 0 0.11" size="0.085"/>
       <geom name="eye" type="sphere" pos="0.27 0 0.2" size="0.035" rgba="0.95 0.9 0.6 1"/>
@@ -50,20 +27,10 @@ MODEL = """
         <joint name="shoulder" range="-50 50" stiffness="12"/>
         <geom name="arm" fromto="0 0 0 0.07 0 -0.26" size="0.03" rgba="0.85 0.6 0.25 1"/>
       </body>
-    </body>
-  </worldbody>
-  <sensor>
-    <subtreecom name="centre" body="trunk"/>
-    <subtreelinvel name="velocity" body="trunk"/>
-  </sensor>
-  <actuator>
-    <motor joint="hip" gear="36"/>
-    <motor joint="knee" gear="36"/>
-    <motor joint="ankle" gear="20"/>
-    <motor joint="shoulder" gear="12"/>
-  </actuator>
-</mujoco>
 """
+GEARS = {"hip": 36, "knee": 36, "ankle": 20, "shoulder": 12}
+JOINT = 'armature="0.01" stiffness="30" damping="0.8"'
+CENTRE = '<subtreecom name="centre" body="trunk"/>'
 
 
 class JumperJump(Body):
@@ -79,7 +46,8 @@ class JumperJump(Body):
     REST, TOP = 0.45, 1.1  # m; it rests at about 0.3
 
     def model(self) -> Any:
-        return build(MODEL, torso_sensors("trunk"))
+        model = animal("jumper", 4, 60, 0.33, "0.45 0.75 0.3", JOINT, PARTS, GEARS, CENTRE)
+        return build(model, torso_sensors("trunk"))
 
     def place(self, model: Any, data: Any, rng: np.random.Generator) -> None:
         data.qpos[1] = 0.05
