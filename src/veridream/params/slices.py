@@ -17,7 +17,10 @@ def episode_counts(params: Params) -> dict[str, int]:
 
 def behaviour_counts(params: Params, task_id: str) -> dict[str, int]:
     """Corpus episodes of each behaviour on a seen task, each at least one; largest remainder, so they sum to the task's count where it allows."""
-    total = episode_counts(params)[task_id]
+    return _shared(params, episode_counts(params)[task_id])
+
+
+def _shared(params: Params, total: int) -> dict[str, int]:
     exact: dict[str, float] = {b: total * s for b, s in params.collect.shares.items() if s > 0}
     out: dict[str, int] = {b: max(1, int(x)) for b, x in exact.items()}
     by_remainder = sorted(exact, key=lambda b: (out[b] - exact[b], b))
@@ -33,7 +36,7 @@ def _store(role: str, task_id: str, behaviour: str, seed: int, episodes: int) ->
 def stores(params: Params) -> list[dict[str, Any]]:
     """Every episode store except the curiosity ones: role, task, behaviour, seed, episodes. The order is fixed."""
     c, t = params.collect, params.targeted
-    out = [_store("corpus", k, b, c.seed, n) for k in params.tasks.seen for b, n in behaviour_counts(params, k).items()]
+    out = [_store("corpus", k, b, c.seed, n) for k, total in episode_counts(params).items() for b, n in _shared(params, total).items()]
     for k in params.tasks.unseen:
         out += [_store("targeted", k, b, t.seed, t.episodes) for b in ("noop", "random", "expert")]
         out += [_store("test", k, b, t.test_seed, t.test_episodes) for b in t.test_behaviours]
@@ -48,7 +51,7 @@ def curiosity_stores(params: Params) -> list[dict[str, Any]]:
 def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]:
     """JSON-ready params of one job. Only what the job reads: a key left out here cannot change it."""
     p = params.model_dump(mode="json")
-    tokenizer_and_dynamics = {"tokenizer": p["tokenizer"], "dynamics": p["dynamics"]}
+    device = {"device": params.compute.device}
     match stage:
         case "collect_episodes":
             row = next(
@@ -67,24 +70,26 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
         case "render_report":
             return {"scale": wildcards["scale"], "params": p}
         case "train_tokenizer":
-            return {"tokenizer": p["tokenizer"], "size": params.render.size}
+            return {"tokenizer": p["tokenizer"], "size": params.render.size, "compute": p["compute"]}
         case "encode_latents":
-            return {}
+            return device
         case "train_dynamics":
-            return {"dynamics": p["dynamics"]}
+            return {"dynamics": p["dynamics"], "compute": p["compute"], **_instructions(params, params.tasks.seen)}
         case "finetune_world_model":
-            return {**_finetune(p, wildcards["model"]), **{k: {"train": v["train"]} for k, v in tokenizer_and_dynamics.items()}}
+            train = {k: {"train": {x: y for x, y in p[k]["train"].items() if x != "watch"}} for k in ("tokenizer", "dynamics")}
+            words = _instructions(params, [*params.tasks.seen, *params.tasks.unseen])
+            return {**_finetune(p, wildcards["model"]), **train, "compute": p["compute"], **words}
         case "score_rollouts":
             both = {"seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
-            return {"model": wildcards["model"], "score": p["score"], **both, "registry": _registry([*params.tasks.seen, *params.tasks.unseen])}
+            return {"model": wildcards["model"], "score": p["score"], **device, **both, "registry": _registry([*params.tasks.seen, *params.tasks.unseen])}
         case "collect_curiosity":
             row = next(s for s in curiosity_stores(params) if s["task"] == wildcards["task"])
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
-            return {**row, "registry": _registry([row["task"]]), "render": p["render"], **keep, "curiosity": p["curiosity"]}
+            return {**row, "registry": _registry([row["task"]]), "render": p["render"], **keep, **device, "curiosity": p["curiosity"]}
         case "plan_mpc":
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
             tasks = {"tasks": p["tasks"]["unseen"], "registry": _registry(params.tasks.unseen)}
-            return {"model": wildcards["model"], **tasks, "render": p["render"], **keep, "mpc": p["mpc"]}
+            return {"model": wildcards["model"], **tasks, "render": p["render"], **keep, **device, "mpc": p["mpc"]}
         case "tabulate_results":
             return {"table": wildcards["table"], "stats": p["stats"], "seen": p["tasks"]["seen"], "unseen": p["tasks"]["unseen"]}
         case "plot_figure":
@@ -102,6 +107,11 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
 def _registry(tasks: list[str]) -> list[dict[str, Any]]:
     """The tasks' rows of params/tasks.yaml: a job that reads the registry runs again when its rows change, and only then."""
     return [task(t).model_dump(mode="json") for t in tasks]
+
+
+def _instructions(params: Params, tasks: list[str]) -> dict[str, Any]:
+    """The instructions that agent tokens are made from, where the dynamics has some."""
+    return {"instructions": {t: task(t).instruction for t in tasks}} if params.dynamics.arch.agents else {}
 
 
 def _finetune(p: dict[str, Any], model: str) -> dict[str, Any]:
