@@ -27,7 +27,7 @@ from veridream.train.parallel import part
 from veridream.train.seeding import generator
 
 MEDIAN_FRAMES = 256  # of a task, that its median image is taken over
-FEWEST_FRAMES = 8  # of a look at a tokenizer that trains on independent frames: motion needs some
+FEWEST_FRAMES = 8  # of a look at a tokenizer that trains on independent frames, as far as episodes go: motion needs some
 CONTEXT = 3  # a rollout's context is one third of the window
 TAU_CTX = 0.1  # context corruption
 STRIPS = "strips"
@@ -97,9 +97,15 @@ class TokenizerLook:
         return out
 
 
+def _longest(index: Index) -> int:
+    """Frames of the longest held-out episode, of the task where it is shortest."""
+    held = index.select(role="corpus", split="heldout")
+    return min(int(held.length[held.task == t].max()) for t in held.tasks())
+
+
 def tokenizer_look(tokenizer: Tokenizer, corpus: Corpus, index: Index, window: int, watch: Watch, work: Path) -> TokenizerLook:
     """`window`: frames a training sequence."""
-    frames = window if tokenizer.arch.time_every else max(window, FEWEST_FRAMES)
+    frames = window if tokenizer.arch.time_every else max(window, min(FEWEST_FRAMES, _longest(index)))
     heldout = Heldout.choose(index, corpus, frames, watch)
     train = index.select(role="corpus", split="train")
     medians = {t: corpus.median_image(train, t, MEDIAN_FRAMES).astype(np.float32) / np.float32(255) for t in heldout.windows}
