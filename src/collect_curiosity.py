@@ -20,7 +20,7 @@ from veridream.train.checkpoints import load_world_model
 def main(job: Job) -> None:
     settings = Curiosity.model_validate(job.params["curiosity"])
     torch.set_num_threads(settings.threads)
-    tokenizer, dynamics = load_world_model(job.input("tokenizer"), job.input("dynamics"))
+    tokenizer, dynamics = load_world_model(job.input("tokenizer"), job.input("dynamics"), job.params.get("device", "cpu"))
     p = job.params
     env = make(p["task"], p["render"]["size"], p["render"]["quality"], p["frame_skip"], p["max_steps"])
     objective = curiosity(dynamics, functools.partial(round_trip_residual, tokenizer), settings.cem, settings.max_share)

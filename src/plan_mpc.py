@@ -8,6 +8,7 @@ import torch
 
 from veridream import spec
 from veridream.data.collection import Policy
+from veridream.data.instructions import instruction_features
 from veridream.envs.base import Env
 from veridream.envs.registry import make
 from veridream.io.progress import Progress
@@ -27,9 +28,14 @@ def policy_for(job: Job, settings: Mpc) -> Callable[[Env], Callable[[np.random.G
         return lambda env: lambda rng: random_policy(env.action_dim, rng)
     if not all(given):
         raise StageError(f"model {job.params['model']!r} needs --tokenizer and --dynamics")
-    tokenizer, dynamics = load_world_model(job.input("tokenizer"), job.input("dynamics"))
-    objective = predicted_return(dynamics, settings.cem)
-    return lambda env: lambda rng: LivePlanner(env, tokenizer, settings.cem, objective, rng).act
+    tokenizer, dynamics = load_world_model(job.input("tokenizer"), job.input("dynamics"), job.params.get("device", "cpu"))
+
+    def policy(env: Env) -> Callable[[np.random.Generator], Policy]:
+        features = instruction_features(env.task.instruction, dynamics.arch.task_features) if dynamics.arch.agents else None
+        objective = predicted_return(dynamics, settings.cem, None if features is None else torch.from_numpy(features))
+        return lambda rng: LivePlanner(env, tokenizer, settings.cem, objective, rng).act
+
+    return policy
 
 
 def main(job: Job) -> None:

@@ -22,7 +22,7 @@ def main(job: Job) -> None:
     torch.set_num_threads(score.threads)
     tasks = [*job.params["seen"], *job.params["unseen"]]
     index, corpus = load_index(*job.inputs["index"]), Corpus(job.inputs["stores"])
-    tokenizer, dynamics = load_world_model(job.input("tokenizer"), job.input("dynamics"))
+    tokenizer, dynamics = load_world_model(job.input("tokenizer"), job.input("dynamics"), job.params.get("device", "cpu"))
     sequences = choose_sequences(index, tasks, score.sequences, score.context + score.horizon, score.seed)
     chosen = choose_clips(corpus, sequences, score.context, score.clips)
     model = job.params["model"]

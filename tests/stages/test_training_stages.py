@@ -205,3 +205,41 @@ def test_targeted_weighting_without_collected_stores_is_refused(made, capsys):
         start(args)
     assert stopped.value.code not in (None, 0) and "--extra" in f"{stopped.value.code}{capsys.readouterr().err}"
     assert not any(p.exists() for p in out.values())
+
+
+EVERYTHING = {"engine": {"accumulate": 2, "ema": 0.9, "recompute": True}, "watch": {"every": 4, "windows": 2, "strips": 1, "substeps": 2}}
+AGENTS = {"agents": 2, "task_features": 8, "reward_horizon": 3, "bc_horizon": 2}
+INSTRUCTIONS = {"pygame-pong": "hit the ball", "pygame-point-maze-var1": "go to the goal", "pygame-reacher-easy": "reach the target"}
+
+
+def metrics(out):
+    return [json.loads(line) for line in out["metrics"].read_text().splitlines()]
+
+
+def test_tokenizer_with_every_option_is_resumed_exactly_and_says_that_lpips_is_off(made):
+    config = {**TOKENIZER, "train": {**TOKENIZER["train"], **EVERYTHING, "steps": 8, "loaders": 1, "lpips_weight": 0.2, "loss_on": "masked"}}
+    arguments = (made["root"], {"tokenizer": config, "size": SIZE}, made["data"], ("model", "metrics"))
+    whole = run("train_tokenizer", *arguments, "tokenizer_all")
+    assert_same(whole, killed_then_run("train_tokenizer", *arguments, "tokenizer_all_killed"))
+    assert json.loads((made["root"] / "tokenizer_all" / "receipt.json").read_text())["counts"]["lpips"] == "off: no weights in models/lpips"
+    looks = [x for x in metrics(whole) if "heldout_psnr_fg" in x]
+    assert [x["step"] for x in looks] == [4, 8] and "heldout_decoded_motion/pygame-pong" in looks[0]
+    assert {p.name for p in (made["root"] / "tokenizer_all" / "work" / "strips").iterdir()} == {f"step-0000000{s}-pygame-point-maze-var1.png" for s in (4, 8)}
+
+
+def test_dynamics_with_agents_and_every_option_is_resumed_exactly_and_finetuned(made):
+    train = {**DYNAMICS["train"], **EVERYTHING, "steps": 8}
+    params = {"dynamics": {"arch": {**DYNAMICS["arch"], **AGENTS}, "train": train}, "instructions": INSTRUCTIONS}
+    inputs, outputs = {**made["with_latents"], "tokenizer": [made["tokenizer"]["model"]]}, ("model", "metrics")
+    whole = run("train_dynamics", made["root"], params, inputs, outputs, "dynamics_all")
+    assert_same(whole, killed_then_run("train_dynamics", made["root"], params, inputs, outputs, "dynamics_all_killed"))
+    lines = metrics(whole)
+    assert "loss_behaviour" in lines[0] and {"heldout_dpsnr", "heldout_asr/pygame-pong"} <= lines[-1].keys()
+    args, _ = command("train_dynamics", made["root"], params, made["with_latents"], outputs, "dynamics_unlooked")
+    with pytest.raises(SystemExit, match="give the tokenizer with --tokenizer"):
+        start(args)
+
+    recipe = {**FINETUNE, "finetune": {**FINETUNE["finetune"], "accumulate": 2}, "instructions": INSTRUCTIONS}
+    inputs = {**made["data"], "tokenizer": [made["tokenizer"]["model"]], "dynamics": [whole["model"]], "extra": [made["extra"]]}
+    out = run("finetune_world_model", made["root"], recipe, inputs, ("new_tokenizer", "new_dynamics", "metrics"), "finetune_agents")
+    assert any("loss_behaviour" in x for x in metrics(out)) and load_world_model(out["new_tokenizer"], out["new_dynamics"])[1].arch.agents == 2

@@ -125,3 +125,9 @@ def test_gradient_reaches_every_parameter():
 def test_odd_head_dimension_is_refused():
     with pytest.raises(ValueError, match="even head dimension"):
         Attention(9, 3)
+
+
+def test_windows_of_the_masks_literally():
+    assert causal_mask(2, past=2, window=2).int().tolist() == [[0, 1, 1, 0], [0, 0, 1, 1]]
+    assert torch.equal(causal_mask(3, 2, window=9), causal_mask(3, 2))
+    assert alternatives_mask(3, window=2).int().tolist() == [[0, 0, 0, 1, 0, 0], [1, 0, 0, 0, 1, 0], [0, 1, 0, 0, 0, 1]]

@@ -23,7 +23,7 @@ def test_changed_future_leaves_the_past_bit_identical(which):
     changed = later[which].clone()
     changed[:, 3:] = (changed[:, 3:] + 1) % (8 if which == "signal" else 4) if changed.dtype == torch.int64 else -changed[:, 3:]
     after = d(*({**later, which: changed}.values()), mask)
-    for a, b in zip(before, after, strict=True):
+    for a, b in zip(before[:2], after[:2], strict=True):
         assert torch.equal(a[:, :3], b[:, :3])
         assert not torch.equal(a[:, 3:], b[:, 3:])
 
@@ -46,7 +46,7 @@ def test_padded_action_values_never_change_output_loss_or_gradient(padding):
         out = d(z, signal, step, a, mask)
         loss = shortcut_loss(lambda x, s, e, rows: d(x, s, e, a[rows], mask[rows]), z, noise, signal, torch.full_like(step, 3), 0, 8).total
         loss.backward()
-        return [*out, loss, *(p.grad.clone() for p in d.parameters() if p.grad is not None)]
+        return [*out[:2], loss, *(p.grad.clone() for p in d.parameters() if p.grad is not None)]
 
     padded = action.clone()
     padded[..., 3:] = padding
@@ -72,7 +72,7 @@ def test_cached_frames_equal_the_uncached_pass(depth):
         peek = d.step_frame(z[:, at] + 1, signal[:, at], step[:, at], action[:, at], mask, cache, commit=False)
         assert not torch.equal(peek.x1_BTLD, whole.x1_BTLD[:, at])
         parts.append(d.step_frame(z[:, at], signal[:, at], step[:, at], action[:, at], mask, cache, commit=True))
-    for a, b in zip(whole, map(torch.cat, zip(*parts, strict=True), [1, 1]), strict=True):
+    for a, b in zip(whole[:2], map(torch.cat, zip(*(p[:2] for p in parts), strict=True), [1, 1]), strict=True):
         assert torch.allclose(a, b, atol=1e-5)
     assert cache.frames == 5
 
@@ -110,3 +110,23 @@ def test_there_is_no_signal_index_for_clean():
 def test_pack_must_divide_the_latents():
     with pytest.raises(ValueError, match="does not divide"):
         Dynamics(ARCH, latents=3, latent_dim=3)
+
+
+@pytest.mark.parametrize("window", [1, 3])
+def test_a_time_window_holds_with_and_without_the_cache(window):
+    """Depth 2 has one time layer, so frame t answers to the last `window` frames and to no earlier one."""
+    d, (z, signal, step, action, mask) = make_dynamics(depth=2, time_window=window), make_batch(2, 7)
+    whole = d(z, signal, step, action, mask).x1_BTLD
+    cache = d.new_cache(2)
+    parts = [d.extend(z[:, :4], signal[:, :4], step[:, :4], action[:, :4], mask, cache, commit=True).x1_BTLD]
+    for t in range(4, 7):
+        at = slice(t, t + 1)
+        parts.append(d.step_frame(z[:, at], signal[:, at], step[:, at], action[:, at], mask, cache, commit=True).x1_BTLD)
+    assert torch.allclose(torch.cat(parts, 1), whole, atol=1e-5)
+    ahead = d.alternatives(z, signal, step, action, mask, cache).x1_BTLD
+    assert torch.allclose(ahead, whole, atol=1e-5)
+    z = z.clone()
+    z[:, 2] += 1
+    changed = (d(z, signal, step, action, mask).x1_BTLD != whole).flatten(2).any(-1).all(0)
+    assert changed.tolist() == [2 <= t < 2 + window for t in range(7)]
+    assert torch.equal(make_dynamics(time_window=7)(z, signal, step, action, mask).x1_BTLD, make_dynamics()(z, signal, step, action, mask).x1_BTLD)

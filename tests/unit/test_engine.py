@@ -10,7 +10,8 @@ from torch import nn
 from veridream.io.checkpoint import CheckpointError
 from veridream.params.model import Optimiser
 from veridream.provenance.digest import content_id
-from veridream.train.engine import NonFiniteLoss, Plan, RunningRms, StepLoss, train
+from veridream.train.engine import NonFiniteLoss, Plan, train
+from veridream.train.gradients import RunningRms, StepLoss
 from veridream.train.schedule import learning_rate_factor
 from veridream.train.seeding import derive, generator, seeded_initialisation
 from veridream.train.state import checkpoint_steps, differing_keys
@@ -40,7 +41,7 @@ class Loss:
     def __init__(self, net, kill_at=None, bad_at=None):
         self.net, self.kill_at, self.bad_at = net, kill_at, bad_at
 
-    def __call__(self, step):
+    def __call__(self, step, share):
         if step == self.kill_at:
             raise Killed
         x = torch.randn(8, 4, generator=generator("test", 0, step))

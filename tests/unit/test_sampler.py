@@ -77,8 +77,8 @@ def test_context_signal_is_the_nearest_trained_level(tau, k_max, index):
 
 def _plain_rollout(d: Dynamics, z_context, action, mask, horizon, k, tau, seeds, carry, generator):
     """The same sampling without any cache: the whole past is run again for every prediction."""
-    b, c = z_context.shape[:2]
-    noisy = (1 - tau) * z_context + tau * torch.randn(z_context.shape, generator=generator)
+    b, c = len(action), z_context.shape[1]
+    noisy = ((1 - tau) * z_context + tau * torch.randn(z_context.shape, generator=generator)).repeat_interleave(b // len(z_context), 0)
     carried, samples, deltas = [], [], []
     for t in range(c, c + horizon):
         z = torch.randn((b * seeds, 1, *z_context.shape[2:]), generator=generator)
@@ -108,6 +108,18 @@ def test_cache_equals_no_cache(carry):
     for a, b in zip(out[:3], plain, strict=True):
         assert torch.allclose(a, b, atol=1e-5)
     assert out.samples_BHSLD.shape == (2, 3, 2, 4, 3) and out.reward_BH.shape == (2, 3)
+
+
+@torch.no_grad()
+def test_candidates_that_share_one_context_equal_no_cache():
+    """One prefill and one context noise for all candidates and seeds, kept while the frames grow."""
+    d, (z, _, _, action, mask) = make_dynamics(), make_batch(1, 7)
+    plans = action.repeat(4, 1, 1)
+    plans[:, 3:] = torch.rand(4, 4, 16, generator=_rng(5)) * 2 - 1
+    out = rollout(d, z[:, :3], plans, mask.repeat(4, 1), 4, 4, 0.1, 3, "mean", _rng(1))
+    plain = _plain_rollout(d, z[:, :3], plans, mask.repeat(4, 1), 4, 4, 0.1, 3, "mean", _rng(1))
+    for a, b in zip(out[:3], plain, strict=True):
+        assert torch.allclose(a, b, atol=1e-5)
 
 
 def test_one_prefill_serves_all_seeds(monkeypatch):

@@ -125,3 +125,15 @@ def test_overfits_one_moving_clip():
     assert 10 * torch.log10(1 / (decoded - frames).square().mean()) > 30
     motion = [(f[1:] - f[:-1]).square().mean().sqrt() for f in (decoded, frames)]
     assert 0.8 < float(motion[0] / motion[1]) < 1.2
+
+
+def test_long_sequences_are_taken_in_stretches_of_the_training_length():
+    t, frames = _tokenizer(time_every=1), torch.rand(1, 7, 8, 8, 3)
+    assert torch.equal(t.encode_long(frames), t.encode(frames)), "no training length known"
+    t.window = 3
+    z = t.encode_long(frames)
+    for a, b in ((0, 3), (3, 6), (6, 7)):
+        assert torch.equal(z[:, a:b], t.encode(frames[:, a:b])) and torch.equal(t.decode_long(z)[:, a:b], t.decode(z[:, a:b]))
+    alone = _tokenizer()
+    alone.window = 1
+    assert torch.equal(alone.encode_long(frames), alone.encode(frames)), "frames without time attention need no stretches"

@@ -41,19 +41,32 @@ def code_of(stage, domains):
     return code_digest(f"src/{stage}.py", domains=domains)
 
 
+@functools.cache
+def slice_of(stage, wildcards):
+    return stage_params(PARAMS, stage, scale=SCALE, **dict(wildcards))
+
+
 def code(stage):
     """Digest of one job's import closure and the environment lock: the params trigger fires on any change of meaning."""
-    return lambda wildcards: code_of(stage, job_domains(stage_params(PARAMS, stage, scale=SCALE, **dict(wildcards))))
+    return lambda wildcards: code_of(stage, job_domains(slice_of(stage, tuple(wildcards.items()))))
 
 
 def p(stage):
     """The slice of the params one job reads, as canonical JSON. Depends on wildcards only, so Snakemake tracks it."""
-    return lambda wildcards: canonical(stage_params(PARAMS, stage, scale=SCALE, **dict(wildcards)))
+    return lambda wildcards: canonical(slice_of(stage, tuple(wildcards.items())))
 
 
 def ids(paths):
     """The content ids of artefacts. Rules depend on these and take the artefacts as ancient(): content decides, not times."""
     return [f"{x}.id" for x in ([paths] if isinstance(paths, str) else paths)]
+
+
+# Weights of LPIPS are brought by the user; a tokenizer whose params want them takes them where they are.
+LPIPS = ["models/lpips"] if PARAMS.tokenizer.train.lpips_weight and os.path.isdir("models/lpips") else []
+
+
+def gpus(workers=1):
+    return workers if PARAMS.compute.device == "cuda" else 0
 
 
 def store_path(s):

@@ -102,7 +102,7 @@ rule collect_curiosity:
     resources:
         mem_mb=3000,
         runtime=240,
-        gpu=0,
+        gpu=gpus(),
     params:
         code=code("collect_curiosity"),
         p=p("collect_curiosity"),

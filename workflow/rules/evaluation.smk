@@ -23,7 +23,7 @@ rule score_rollouts:
     resources:
         mem_mb=3000,
         runtime=240,
-        gpu=0,
+        gpu=gpus(),
     params:
         code=code("score_rollouts"),
         p=p("score_rollouts"),
@@ -59,7 +59,7 @@ rule plan_mpc:
     resources:
         mem_mb=3000,
         runtime=240,
-        gpu=0,
+        gpu=gpus(),
     params:
         code=code("plan_mpc"),
         p=p("plan_mpc"),

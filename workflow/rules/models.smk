@@ -1,5 +1,7 @@
 # Tokenizer, latents, dynamics; then the arms of Table 1 and the targeted finetunes of Table 2.
 
+LOOKED_AT = [f"{R}/tokenizer/base"] if PARAMS.dynamics.train.watch.every else []  # decodes held-out rollouts while the dynamics trains
+
 
 rule train_tokenizer:
     input:
@@ -19,16 +21,17 @@ rule train_tokenizer:
     resources:
         mem_mb=4000,
         runtime=1440,
-        gpu=0,
+        gpu=gpus(PARAMS.tokenizer.train.workers),
     params:
         code=code("train_tokenizer"),
         p=p("train_tokenizer"),
         work=f"{R}/work/train_tokenizer/base",
+        lpips=LPIPS,
     message:
         "train_tokenizer: masked autoencoder"
     shell:
         "python src/train_tokenizer.py --params {params.p:q} --code {params.code} --receipt {output.receipt} --work {params.work} "
-        "--index {input.index} --stores {input.stores} --model {output.model} --metrics {output.metrics} 2>&1 | tee {log}"
+        "--index {input.index} --stores {input.stores} --lpips {params.lpips} --model {output.model} --metrics {output.metrics} 2>&1 | tee {log}"
 
 
 rule encode_latents:
@@ -49,7 +52,7 @@ rule encode_latents:
     resources:
         mem_mb=3000,
         runtime=240,
-        gpu=0,
+        gpu=gpus(),
     params:
         code=code("encode_latents"),
         p=p("encode_latents"),
@@ -62,10 +65,11 @@ rule encode_latents:
 
 rule train_dynamics:
     input:
-        ids([INDEX, f"{R}/latents/base", *CORPUS]),
+        ids([INDEX, f"{R}/latents/base", *LOOKED_AT, *CORPUS]),
         index=ancient(INDEX),
         stores=ancient(CORPUS),
         latents=ancient(f"{R}/latents/base"),
+        tokenizer=ancient(LOOKED_AT),
     output:
         model=directory(f"{R}/dynamics/base"),
         id=f"{R}/dynamics/base.id",
@@ -79,7 +83,7 @@ rule train_dynamics:
     resources:
         mem_mb=4000,
         runtime=1440,
-        gpu=0,
+        gpu=gpus(PARAMS.dynamics.train.workers),
     params:
         code=code("train_dynamics"),
         p=p("train_dynamics"),
@@ -88,7 +92,8 @@ rule train_dynamics:
         "train_dynamics: shortcut flow matching"
     shell:
         "python src/train_dynamics.py --params {params.p:q} --code {params.code} --receipt {output.receipt} --work {params.work} "
-        "--index {input.index} --stores {input.stores} --latents {input.latents} --model {output.model} --metrics {output.metrics} 2>&1 | tee {log}"
+        "--index {input.index} --stores {input.stores} --latents {input.latents} --tokenizer {input.tokenizer} "
+        "--model {output.model} --metrics {output.metrics} 2>&1 | tee {log}"
 
 
 rule finetune_world_model:
@@ -119,14 +124,15 @@ rule finetune_world_model:
     resources:
         mem_mb=4000,
         runtime=1440,
-        gpu=0,
+        gpu=gpus(),
     params:
         code=code("finetune_world_model"),
         p=p("finetune_world_model"),
         work=R + "/work/finetune_world_model/{model}",
+        lpips=LPIPS,
     message:
         "finetune_world_model: {wildcards.model}"
     shell:
         "python src/finetune_world_model.py --params {params.p:q} --code {params.code} --receipt {output.receipt} --work {params.work} "
-        "--index {input.index} --stores {input.stores} --tokenizer {input.tokenizer} --dynamics {input.dynamics} --extra {input.extra} "
+        "--index {input.index} --stores {input.stores} --tokenizer {input.tokenizer} --dynamics {input.dynamics} --extra {input.extra} --lpips {params.lpips} "
         "--new_tokenizer {output.new_tokenizer} --new_dynamics {output.new_dynamics} --metrics {output.metrics} 2>&1 | tee {log}"

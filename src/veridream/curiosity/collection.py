@@ -45,7 +45,7 @@ def curiosity(dynamics: Dynamics, residual: Residual, settings: Cem, max_share: 
         s = settings
         out = imagine(dynamics, context, candidates, substeps=s.substeps, tau_ctx=s.tau_ctx, seeds=s.seeds, carry="mean", generator=generator)
         m = predicted_motion(context.z_CLD[-1], out.z_BHLD).clamp(min=spec.MOTION_FLOOR)
-        return plan_score((residual(out.z_BHLD) / m).numpy(), max_share)
+        return plan_score((residual(out.z_BHLD) / m).cpu().numpy(), max_share)
 
     return objective
 

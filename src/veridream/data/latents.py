@@ -18,6 +18,7 @@ from veridream.data.corpus import Corpus
 from veridream.data.windows import Windows
 from veridream.io.episode_store import EpisodeStore
 from veridream.io.progress import Progress
+from veridream.nn.device import device_of
 from veridream.nn.tokenizer import Tokenizer
 from veridream.provenance.stage import StageError
 
@@ -81,9 +82,9 @@ def encode_store(tokenizer: Tokenizer, store: EpisodeStore, corpus: Corpus, wind
     window = window if tokenizer.arch.time_every else 1
     out = np.empty((store.frames, tokenizer.arch.latents, tokenizer.arch.latent_dim), dtype=np.float32)
     for first, last, length in _spans(store, window):
-        frames = torch.from_numpy(corpus.rows(store.id, first, last).astype(np.float32) / 255.0)
+        frames = torch.from_numpy(corpus.rows(store.id, first, last).astype(np.float32) / 255.0).to(device_of(tokenizer))
         z = tokenizer.encode(frames.unflatten(0, (-1, length)))
-        out[first:last] = z.flatten(0, 1).numpy()
+        out[first:last] = z.flatten(0, 1).cpu().numpy()
         if progress is not None:
             progress.update(last - first)
     return out

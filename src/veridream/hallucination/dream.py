@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from veridream.hallucination.predictors import flow_instability, inter_seed_variance, round_trip_residual
+from veridream.nn.device import device_of
 from veridream.nn.dynamics import Dynamics
 from veridream.nn.sampler import predict_next, rollout
 from veridream.nn.tokenizer import Tokenizer
@@ -53,19 +54,21 @@ def dream(tokenizer: Tokenizer, dynamics: Dynamics, batch: Batch, score: Score, 
     c = score.context
     if batch.frames_BTHWC.shape[1] != c + horizon:
         raise ValueError(f"{batch.frames_BTHWC.shape[1]} frames for a context of {c} and a horizon of {horizon}")
-    z = tokenizer.encode(batch.frames_BTHWC)
-    recon = tokenizer.decode(z).clamp(0.0, 1.0)
+    device = device_of(dynamics)
+    action, mask = batch.prev_action_BTA.to(device), batch.mask_BA.to(device)
+    z = tokenizer.encode_long(batch.frames_BTHWC.to(device))
+    recon = tokenizer.decode_long(z).clamp(0.0, 1.0)
     noise = torch.Generator().manual_seed(seed)
-    out = rollout(dynamics, z[:, :c], batch.prev_action_BTA, batch.mask_BA, horizon, score.substeps, score.tau_ctx, score.seeds, "first", noise)
-    model = tokenizer.decode(torch.cat([z[:, :c], out.z_BHLD], dim=1))[:, c:].clamp(0.0, 1.0)
+    out = rollout(dynamics, z[:, :c], action, mask, horizon, score.substeps, score.tau_ctx, score.seeds, "first", noise)
+    model = tokenizer.decode_long(torch.cat([z[:, :c], out.z_BHLD], dim=1))[:, c:].clamp(0.0, 1.0)
     return Dream(
-        z.numpy(),
-        recon.numpy(),
-        out.z_BHLD.numpy(),
-        model.numpy(),
-        round_trip_residual(tokenizer, out.samples_BHSLD.mean(dim=2)).numpy(),
-        flow_instability(out.flow_delta_BHK).numpy(),
-        inter_seed_variance(out.samples_BHSLD).numpy(),
+        z.cpu().numpy(),
+        recon.cpu().numpy(),
+        out.z_BHLD.cpu().numpy(),
+        model.cpu().numpy(),
+        round_trip_residual(tokenizer, out.samples_BHSLD.mean(dim=2)).cpu().numpy(),
+        flow_instability(out.flow_delta_BHK).cpu().numpy(),
+        inter_seed_variance(out.samples_BHSLD).cpu().numpy(),
         _shuffle_errors(dynamics, z, batch, score, seed),
     )
 
@@ -77,6 +80,6 @@ def _shuffle_errors(dynamics: Dynamics, z: Tensor, batch: Batch, score: Score, s
     errors = []
     for action in (batch.shuffled_BTA, batch.prev_action_BTA):
         noise = torch.Generator().manual_seed(seed + 1)
-        z_hat = predict_next(dynamics, z, action, batch.mask_BA, score.shuffle_substeps, score.tau_ctx, noise)
+        z_hat = predict_next(dynamics, z, action.to(z.device), batch.mask_BA.to(z.device), score.shuffle_substeps, score.tau_ctx, noise)
         errors.append((z_hat[:, 1:] - z[:, 1:]).square().mean(dim=(1, 2, 3)))
-    return torch.stack(errors).numpy()
+    return torch.stack(errors).cpu().numpy()

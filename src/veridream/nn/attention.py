@@ -52,25 +52,43 @@ def _turns(first: int, last: int, half: int, dtype: torch.dtype) -> Tensor:
     return torch.polar(torch.ones_like(angle), angle).to(dtype)
 
 
+@functools.cache
+def _cos_sin(first: int, last: int, half: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Cosine and sine [last-first,half] of the same turns, on a device."""
+    frequency = ROPE_BASE ** (-torch.arange(half, dtype=torch.float64, device=device) / half)
+    angle = torch.arange(first, last, dtype=torch.float64, device=device)[:, None] * frequency
+    return angle.cos().to(dtype), angle.sin().to(dtype)
+
+
 def rotate(x: Tensor, first: int = 0) -> Tensor:
-    """Rotary position embedding: x [...,N,head_dim] at positions first, first+1, ...; channels 2i and 2i+1 turn together, as one complex number."""
+    """Rotary position embedding: x [...,N,head_dim] at positions first, first+1, ...; channels 2i and 2i+1 turn together, as one complex number.
+
+    Complex numbers are the faster way on a CPU; compilers and GPUs get the same turn written out in real numbers.
+    """
+    if x.device.type != "cpu" or torch.compiler.is_compiling():
+        tables = _cos_sin.__wrapped__ if torch.compiler.is_compiling() else _cos_sin  # a compiler keeps no cache of its own making
+        cos, sin = tables(first, first + x.shape[-2], x.shape[-1] // 2, x.dtype, x.device)
+        even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
+        return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
     pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
     turns = _turns(first, first + x.shape[-2], x.shape[-1] // 2, pairs.dtype)
     return torch.view_as_real(pairs * turns).flatten(-2)
 
 
-def causal_mask(queries: int, past: int = 0) -> Tensor:
-    """Bool [queries, past + queries]: query i sees all `past` keys and the new keys 0..i."""
-    return torch.ones(queries, past + queries, dtype=torch.bool).tril(past)
+def causal_mask(queries: int, past: int = 0, device: torch.device | None = None, window: int = 0) -> Tensor:
+    """Bool [queries, past + queries]: query i sees all `past` keys and the new keys 0..i; with a window only the last so many of them, its own included."""
+    mask = torch.ones(queries, past + queries, dtype=torch.bool, device=device).tril(past)
+    return mask.triu(past - window + 1) if window else mask
 
 
-def alternatives_mask(frames: int) -> Tensor:
+def alternatives_mask(frames: int, device: torch.device | None = None, window: int = 0) -> Tensor:
     """Bool [frames, 2*frames]: query t sees the past keys 0..t-1 of the first half and itself in the second half.
 
     Every query is an alternative to the committed frame of its own time: one pass gives a teacher-forced prediction at each time.
     """
-    past = torch.ones(frames, frames, dtype=torch.bool).tril(-1)
-    return torch.cat([past, torch.eye(frames, dtype=torch.bool)], dim=1)
+    past = torch.ones(frames, frames, dtype=torch.bool, device=device).tril(-1)
+    past = past.triu(1 - window) if window else past
+    return torch.cat([past, torch.eye(frames, dtype=torch.bool, device=device)], dim=1)
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
@@ -100,6 +118,7 @@ class Attention(nn.Module):
         """x [...,N,width] at positions first.. -> q, k, v [...,heads,N,head_dim]; q and k unit vectors, turned; q carries the temperature."""
         qkv = self.qkv(x).unflatten(-1, (3, self.heads, self.head_dim)).movedim(-4, -2)  # [...,3,heads,N,head_dim]
         qk, v = qkv[..., :2, :, :, :], qkv[..., 2, :, :, :]
+        qk = qk.float() if qk.element_size() < 4 else qk  # under autocast: angles and norms need the digits
         qk = rotate(qk * torch.rsqrt(qk.square().sum(-1, keepdim=True) + NORM_EPS), first)
         return qk[..., 0, :, :, :] * self.log_temperature.exp().clamp(max=MAX_TEMPERATURE), qk[..., 1, :, :, :], v
 

@@ -6,6 +6,7 @@ Source: paper Sec. 3 and App. F.
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from veridream.nn.attention import Attention, attend, causal_mask
 
@@ -38,16 +39,20 @@ class SwiGLU(nn.Module):
 
 
 class PastKeys:
-    """Time-attention keys and values of committed frames, one entry a time layer: [B, slots, heads, frames, head_dim]."""
+    """Time-attention keys and values of committed frames, one entry a time layer: [B, slots, heads, frames, head_dim].
 
-    def __init__(self) -> None:
+    `task_BF`: features of each row's task, for networks with agent tokens; None leaves those tokens out.
+    """
+
+    def __init__(self, task_BF: Tensor | None = None) -> None:
+        self.task_BF = task_BF
         self.keys: dict[int, Tensor] = {}
         self.values: dict[int, Tensor] = {}
         self.frames = 0
 
     def repeat(self, n: int) -> "PastKeys":
         """A cache whose batch holds every row n times, in a row: rows of seed or candidate samples that share one prefill."""
-        out = PastKeys()
+        out = PastKeys(None if self.task_BF is None else self.task_BF.repeat_interleave(n, dim=0))
         out.keys = {i: k.repeat_interleave(n, dim=0) for i, k in self.keys.items()}
         out.values = {i: v.repeat_interleave(n, dim=0) for i, v in self.values.items()}
         out.frames = self.frames
@@ -63,10 +68,14 @@ class PastKeys:
 
 
 class Block(nn.Module):
-    """x += space(norm x); x[slots] += time(norm x[slots]) if the block has time attention; x += SwiGLU(norm x)."""
+    """x += space(norm x); x[slots] += time(norm x[slots]) if the block has time attention; x += SwiGLU(norm x).
 
-    def __init__(self, width: int, heads: int, time: bool):
+    `window`: frames that time attention looks at, its own included; 0: all.
+    """
+
+    def __init__(self, width: int, heads: int, time: bool, window: int = 0):
         super().__init__()
+        self.window = window
         self.norm_space, self.space = RMSNorm(width), Attention(width, heads)
         self.time = Attention(width, heads) if time else None
         self.norm_time = RMSNorm(width) if time else None
@@ -79,12 +88,22 @@ class Block(nn.Module):
         """
         x_BTNW = self._space(x_BTNW, space_mask)[:, :, keep]
         if self.time is not None:
-            x_BTNW = self._time(x_BTNW, time_slots, 0, causal_mask(x_BTNW.shape[1]), None, 0, False)
+            x_BTNW = self._time(x_BTNW, time_slots, 0, causal_mask(x_BTNW.shape[1], 0, x_BTNW.device, self.window), None, 0, False)
         return x_BTNW + self.mlp(self.norm_mlp(x_BTNW))
 
-    def with_past(self, x_BTNW: Tensor, first: int, mask: Tensor | None, past: PastKeys, layer: int, commit: bool, keep: slice = slice(None)) -> Tensor:
+    def with_past(
+        self,
+        x_BTNW: Tensor,
+        first: int,
+        mask: Tensor | None,
+        past: PastKeys,
+        layer: int,
+        commit: bool,
+        keep: slice = slice(None),
+        space_mask: Tensor | None = None,
+    ) -> Tensor:
         """As forward with all tokens in space and time, the frames at times first.. also looking at `past`. mask bool [T, past + T] or None."""
-        x_BTNW = self._space(x_BTNW, None)[:, :, keep]
+        x_BTNW = self._space(x_BTNW, space_mask)[:, :, keep]
         if self.time is not None:
             x_BTNW = self._time(x_BTNW, slice(None), first, mask, past, layer, commit)
         return x_BTNW + self.mlp(self.norm_mlp(x_BTNW))
@@ -102,3 +121,12 @@ class Block(nn.Module):
         if part.shape[2] == x.shape[2]:
             return part
         return torch.cat([x[:, :, : slots.start or 0], part, x[:, :, slots.stop :]], dim=2)
+
+
+def run_block(
+    block: nn.Module, x_BTNW: Tensor, space_mask: Tensor | None, recompute: bool, time_slots: slice = slice(None), keep: slice = slice(None)
+) -> Tensor:
+    """block(...); with `recompute` its activations are not kept for the backward pass but computed again there. The numbers are the same."""
+    if recompute and torch.is_grad_enabled():
+        return checkpoint(block, x_BTNW, space_mask, time_slots, keep, use_reentrant=False, preserve_rng_state=False)
+    return block(x_BTNW, space_mask, time_slots, keep)

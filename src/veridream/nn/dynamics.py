@@ -4,7 +4,8 @@ Source: paper Sec. 3 and App. F. A frame is one action token, one shortcut token
 tokens and some registers. Space attention joins the tokens of a frame in every block; causal time attention runs per token slot in
 every time_every-th block. Signal levels are indices 0..k_max-1: there is no index for "clean", which training would never visit;
 a clean context carries the highest trained level (see sampler.context_signal). The reward of the transition into a frame is read from
-that frame's first register.
+that frame's first register, or, with agent tokens (arch.agents), from those: they are made from the task's instruction, look at all tokens
+and are looked at by none, so a pass without a task leaves them out and predicts the same frames.
 """
 
 import math
@@ -15,7 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from veridream.nn.attention import Layout, alternatives_mask, causal_mask
-from veridream.nn.blocks import Block, PastKeys, RMSNorm
+from veridream.nn.blocks import Block, PastKeys, RMSNorm, run_block
+from veridream.nn.heads import Heads, HeadsOut
 from veridream.params.model import DynamicsArch
 from veridream.spec import ACTION_DIM
 
@@ -25,7 +27,8 @@ ACTION_STD = 1e-3  # initial std of the action MLP's last layer
 
 class DynamicsOut(NamedTuple):
     x1_BTLD: Tensor  # predicted clean latents
-    reward_logits_BTR: Tensor  # two-hot classes of the reward of the transition into the frame
+    reward_logits_BTR: Tensor  # two-hot classes of the reward of the transition into the frame; NaN from a pass without a task where agents carry them
+    heads: HeadsOut | None = None  # everything the agent tokens say
 
 
 class Dynamics(nn.Module):
@@ -38,9 +41,11 @@ class Dynamics(nn.Module):
             raise ValueError(f"dynamics.arch.pack ({a.pack}) does not divide the {latents} latents")
         self.arch, self.latents, self.latent_dim = a, latents, latent_dim
         self.k_max, self.finest = a.k_max, int(math.log2(a.k_max))  # step index `finest` is the size 1/k_max
+        self.recompute = False  # of activations in the backward pass
         packed = a.pack * latent_dim
-        self.layout = Layout(action=1, shortcut=1, spatial=latents // a.pack, register=a.registers)
-        self.read = slice(self.layout["spatial"].start, self.layout["register"].start + 1)
+        self.layout = Layout(action=1, shortcut=1, spatial=latents // a.pack, register=a.registers, agent=a.agents)
+        self.read = slice(self.layout["spatial"].start, self.layout["register"].start + 1)  # of the last block, without agents
+        self.read_agents = slice(self.layout["spatial"].start, self.layout["agent"].stop)
         self.action_base = self._learned(1)
         self.action_in = nn.Linear(ACTION_DIM, 2 * a.width)
         self.action_out = nn.Linear(2 * a.width, a.width)
@@ -53,22 +58,39 @@ class Dynamics(nn.Module):
         self.spatial_in = nn.Linear(packed, a.width)
         self.spatial_position = self._learned(latents // a.pack)
         self.register_token = self._learned(a.registers)
-        self.blocks: Sequence[Block] = nn.ModuleList(Block(a.width, a.heads, (i + 1) % a.time_every == 0) for i in range(a.depth))  # type: ignore[assignment]
+        time = [(i + 1) % a.time_every == 0 for i in range(a.depth)]
+        self.blocks: Sequence[Block] = nn.ModuleList(Block(a.width, a.heads, t, a.time_window) for t in time)  # type: ignore[assignment]
         self.x1_out = nn.Linear(a.width, packed)
         nn.init.zeros_(self.x1_out.weight)
         nn.init.zeros_(self.x1_out.bias)
+        if a.agents:
+            self._build_agents()
+        else:
+            self._build_reward()
+
+    def _build_reward(self) -> None:
+        a = self.arch
         self.reward_norm = RMSNorm(a.width)
         self.reward_in = nn.Linear(a.width, a.width)
         self.reward_out = nn.Linear(a.width, a.reward_bins)
         nn.init.zeros_(self.reward_out.weight)
         nn.init.zeros_(self.reward_out.bias)
 
+    def _build_agents(self) -> None:
+        a, world = self.arch, ("action", "shortcut", "spatial", "register")
+        self.agent_in = nn.Linear(a.task_features, a.agents * a.width)
+        self.heads = Heads(a)
+        self.agent_mask: Tensor
+        self.register_buffer("agent_mask", self.layout.mask({**dict.fromkeys(world, world), "agent": (*world, "agent")}), persistent=False)
+
     def _learned(self, n: int) -> nn.Parameter:
         return nn.Parameter(torch.randn(n, self.arch.width) * TOKEN_STD)
 
-    def _tokens(self, z_BTLD: Tensor, signal_BT: Tensor, step_BT: Tensor, prev_action_BTA: Tensor, action_mask_BA: Tensor) -> Tensor:
-        """The frame tokens [B,T,N,width]. Padded action dimensions are dropped whatever they hold."""
+    def _tokens(self, z_BTLD: Tensor, signal_BT: Tensor, step_BT: Tensor, prev_action_BTA: Tensor, action_mask_BA: Tensor, task_BF: Tensor | None) -> Tensor:
+        """The frame tokens [B,T,N,width], agent tokens last if a task is given. Padded action dimensions are dropped whatever they hold."""
         b, t = z_BTLD.shape[:2]
+        if task_BF is not None and not self.arch.agents:
+            raise ValueError("a task was given to a dynamics without agent tokens (dynamics.arch.agents)")
         real = action_mask_BA[:, None, :].bool()
         action = torch.where(real, prev_action_BTA, torch.zeros_like(prev_action_BTA)).clamp(-1, 1)
         action = self.action_base + self.action_out(nn.functional.silu(self.action_in(action)))
@@ -76,17 +98,31 @@ class Dynamics(nn.Module):
         packed = z_BTLD.reshape(b, t, self.latents // self.arch.pack, self.arch.pack * self.latent_dim)
         spatial = self.spatial_in(packed) + self.spatial_position
         register = self.register_token.expand(b, t, -1, -1)
-        return torch.cat([action[:, :, None], shortcut[:, :, None], spatial, register], dim=2)
+        parts = [action[:, :, None], shortcut[:, :, None], spatial, register]
+        if task_BF is not None:
+            parts.append(self.agent_in(task_BF).unflatten(-1, (self.arch.agents, -1))[:, None].expand(b, t, -1, -1))
+        return torch.cat(parts, dim=2)
 
-    def _heads(self, x_BTNW: Tensor) -> DynamicsOut:
-        """x_BTNW holds the spatial tokens and the first register, the tokens that are read."""
+    def _masked(self, task_BF: Tensor | None) -> tuple[Tensor | None, slice]:
+        """The space mask of a pass, and the tokens read of the last block."""
+        return (None, self.read) if task_BF is None else (self.agent_mask, self.read_agents)
+
+    def _heads(self, x_BTNW: Tensor, task_BF: Tensor | None) -> DynamicsOut:
+        """x_BTNW holds the spatial tokens and the first register; with a task all registers and the agent tokens."""
         b, t = x_BTNW.shape[:2]
-        x1 = self.x1_out(x_BTNW[:, :, :-1]).reshape(b, t, self.latents, self.latent_dim)
-        first = x_BTNW[:, :, -1]
-        logits = self.reward_out(nn.functional.silu(self.reward_in(self.reward_norm(first))))
-        return DynamicsOut(x1, logits)
+        spatial = self.latents // self.arch.pack
+        x1 = self.x1_out(x_BTNW[:, :, :spatial]).reshape(b, t, self.latents, self.latent_dim)
+        if task_BF is not None:
+            heads = self.heads(x_BTNW[:, :, -self.arch.agents :])
+            return DynamicsOut(x1, heads.reward_logits_BTKR[:, :, 0], heads)
+        if self.arch.agents:
+            return DynamicsOut(x1, x1.new_full((b, t, self.arch.reward_bins), math.nan))
+        first = x_BTNW[:, :, spatial]
+        return DynamicsOut(x1, self.reward_out(nn.functional.silu(self.reward_in(self.reward_norm(first)))))
 
-    def forward(self, z_BTLD: Tensor, signal_BT: Tensor, step_BT: Tensor, prev_action_BTA: Tensor, action_mask_BA: Tensor) -> DynamicsOut:
+    def forward(
+        self, z_BTLD: Tensor, signal_BT: Tensor, step_BT: Tensor, prev_action_BTA: Tensor, action_mask_BA: Tensor, task_BF: Tensor | None = None
+    ) -> DynamicsOut:
         """Predictions for all frames at once.
 
         Args:
@@ -95,23 +131,34 @@ class Dynamics(nn.Module):
             step_BT: int64 in 0..log2 k_max; the step size is 2^-step.
             prev_action_BTA: the action that led to each frame; zeros at an episode's first frame. Padded dimensions may hold anything.
             action_mask_BA: 1 on real action dimensions.
+            task_BF: features of each row's instruction (data.instructions); None leaves agent tokens and their heads out.
         """
-        x = self._tokens(z_BTLD, signal_BT, step_BT, prev_action_BTA, action_mask_BA)
+        x = self._tokens(z_BTLD, signal_BT, step_BT, prev_action_BTA, action_mask_BA, task_BF)
+        mask, read = self._masked(task_BF)
         for block in self.blocks[:-1]:
-            x = block(x, None)
-        x = self.blocks[-1](x, None, keep=self.read)
-        return self._heads(x)
+            x = run_block(block, x, mask, self.recompute)
+        return self._heads(run_block(self.blocks[-1], x, mask, self.recompute, keep=read), task_BF)
 
-    def new_cache(self, batch: int) -> PastKeys:
-        """An empty cache of past frames. `batch` is for the reader: rows are fixed by the first commit."""
-        return PastKeys()
+    def new_cache(self, batch: int, task_BF: Tensor | None = None) -> PastKeys:
+        """An empty cache of past frames. `batch` is for the reader: rows are fixed by the first commit. task_BF: as in forward."""
+        return PastKeys(task_BF)
+
+    def without_agents(self, cache: PastKeys) -> PastKeys:
+        """The same past for passes without a task, which need no agent tokens: the denoising substeps of a rollout that predicts rewards."""
+        out = PastKeys()
+        out.frames = cache.frames
+        for i in cache.keys:
+            slots = self.read.stop - self.read.start if i == len(self.blocks) - 1 else self.layout["agent"].start
+            out.keys[i], out.values[i] = cache.keys[i][:, :slots], cache.values[i][:, :slots]
+        return out
 
     def extend(
         self, z_BTLD: Tensor, signal_BT: Tensor, step_BT: Tensor, prev_action_BTA: Tensor, action_mask_BA: Tensor, cache: PastKeys, commit: bool
     ) -> DynamicsOut:
         """forward() for T more frames after those in `cache`; commit appends them. Equals the uncached pass over all frames to rounding."""
         t, past = z_BTLD.shape[1], cache.frames
-        mask = None if t == 1 else causal_mask(t, past)
+        far = 0 < self.arch.time_window <= past
+        mask = None if t == 1 and not far else causal_mask(t, past, z_BTLD.device, self.arch.time_window)
         return self._cached(z_BTLD, signal_BT, step_BT, prev_action_BTA, action_mask_BA, past, mask, cache, commit)
 
     def step_frame(
@@ -125,7 +172,8 @@ class Dynamics(nn.Module):
         t = z_BTLD.shape[1]
         if cache.frames != t:
             raise ValueError(f"{t} alternatives need a cache of {t} committed frames, it holds {cache.frames}")
-        return self._cached(z_BTLD, signal_BT, step_BT, prev_action_BTA, action_mask_BA, 0, alternatives_mask(t), cache, False)
+        mask = alternatives_mask(t, z_BTLD.device, self.arch.time_window)
+        return self._cached(z_BTLD, signal_BT, step_BT, prev_action_BTA, action_mask_BA, 0, mask, cache, False)
 
     def _cached(
         self,
@@ -139,9 +187,10 @@ class Dynamics(nn.Module):
         cache: PastKeys,
         commit: bool,
     ) -> DynamicsOut:
-        x = self._tokens(z, signal, step, action, action_mask)
+        x = self._tokens(z, signal, step, action, action_mask, cache.task_BF)
+        space_mask, read = self._masked(cache.task_BF)
         for i, block in enumerate(self.blocks):
-            x = block.with_past(x, first, mask, cache, i, commit, self.read if i == len(self.blocks) - 1 else slice(None))
+            x = block.with_past(x, first, mask, cache, i, commit, read if i == len(self.blocks) - 1 else slice(None), space_mask)
         if commit:
             cache.frames += z.shape[1]
-        return self._heads(x)
+        return self._heads(x, cache.task_BF)

@@ -42,7 +42,7 @@ def orthogonalise(m: Tensor) -> Tensor:
 def _composed_factor(gram: Tensor) -> Tensor:
     """The product of all iterations' factors, from the first gram matrix [...,R,R]."""
     a, b, c = COEFFICIENTS
-    whole = torch.eye(gram.shape[-1], dtype=gram.dtype)
+    whole = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
     for i in range(ITERATIONS):
         factor = b * gram + c * gram @ gram
         factor.diagonal(dim1=-2, dim2=-1).add_(a)

@@ -17,9 +17,9 @@ def symexp(x: Tensor) -> Tensor:
     return torch.sign(x) * torch.expm1(x.abs())
 
 
-def bins(n: int) -> Tensor:
+def bins(n: int, device: torch.device | None = None) -> Tensor:
     """The n bin centres, float32 [n], in symlog units."""
-    return torch.linspace(-LIMIT, LIMIT, n)
+    return torch.linspace(-LIMIT, LIMIT, n, device=device)
 
 
 def two_hot(reward: Tensor, n: int) -> Tensor:
@@ -33,7 +33,7 @@ def two_hot(reward: Tensor, n: int) -> Tensor:
 
 def expected_reward(logits_R: Tensor) -> Tensor:
     """logits [...,R] -> reward [...]: symexp of the expected bin, so two_hot and expected_reward are inverse."""
-    return symexp((logits_R.softmax(-1) * bins(logits_R.shape[-1])).sum(-1))
+    return symexp((logits_R.softmax(-1) * bins(logits_R.shape[-1], logits_R.device)).sum(-1))
 
 
 def reward_loss(logits_R: Tensor, reward: Tensor, valid: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from veridream.nn.blocks import PastKeys
+from veridream.nn.device import normal
 from veridream.nn.dynamics import Dynamics
 from veridream.nn.reward import expected_reward
 
@@ -19,7 +20,7 @@ class Rollout(NamedTuple):
     z_BHLD: Tensor  # the carried latents: the frames the rollout continued from
     samples_BHSLD: Tensor  # every seed's sample of each frame, given the carried past
     flow_delta_BHK: Tensor  # RMS change of x1hat from substep to substep, mean over seeds; K - 1 entries
-    reward_BH: Tensor  # predicted reward of the transition into each carried frame
+    reward_BH: Tensor  # predicted reward of the transition into each carried frame; NaN where it needs a task that was not given
 
 
 def context_signal(tau_ctx: float, k_max: int) -> int:
@@ -34,8 +35,8 @@ def _check_substeps(substeps: int, k_max: int) -> None:
         raise ValueError(f"substeps is {substeps}; it must be a power of two and at most k_max ({k_max})")
 
 
-def _full(like_BT: tuple[int, int], value: int) -> Tensor:
-    return torch.full(like_BT, value, dtype=torch.int64)
+def _full(like_BT: tuple[int, int], value: int, device: torch.device) -> Tensor:
+    return torch.full(like_BT, value, dtype=torch.int64, device=device)
 
 
 class _Context:
@@ -47,10 +48,11 @@ class _Context:
 
     def commit(self, z_BTLD: Tensor, prev_action_BTA: Tensor, mask_BA: Tensor, cache: PastKeys) -> Tensor:
         """Appends the frames to the cache; predicted reward [B,T] of the transitions into them."""
-        noise = torch.randn(z_BTLD.shape, generator=self.generator, dtype=z_BTLD.dtype)
+        noise = normal(z_BTLD.shape, self.generator, z_BTLD)
         z = (1 - self.tau) * z_BTLD + self.tau * noise
         bt = (z.shape[0], z.shape[1])
-        out = self.dynamics.extend(z, _full(bt, self.signal), _full(bt, self.dynamics.finest), prev_action_BTA, mask_BA, cache, commit=True)
+        signal, step = _full(bt, self.signal, z.device), _full(bt, self.dynamics.finest, z.device)
+        out = self.dynamics.extend(z, signal, step, prev_action_BTA, mask_BA, cache, commit=True)
         return expected_reward(out.reward_logits_BTR)
 
 
@@ -66,12 +68,14 @@ def rollout(
     seeds: int,
     carry: Literal["first", "mean"],
     generator: torch.Generator,
+    task_BF: Tensor | None = None,
 ) -> Rollout:
     """Open-loop rollout of `horizon` frames after C context frames under given actions.
 
     prev_action_BTA holds C + horizon rows: row t is the action that led to frame t. At each frame `seeds` samples are drawn from the
     same carried past; the past then grows by the first sample or by their mean. All noise comes from `generator`.
     A single context (one row of z_context) may serve many rows of actions: candidate plans, one prefill, one context noise.
+    task_BF: features of each row's instruction, as many rows as contexts; only a dynamics with agent tokens takes them, for its rewards.
     """
     b, c = prev_action_BTA.shape[0], z_context_BCLD.shape[1]
     _check_substeps(substeps, dynamics.k_max)
@@ -83,15 +87,16 @@ def rollout(
     shared = len(z_context_BCLD)  # 1: all rows continue one context, which is run once
     if shared not in (1, b) or not torch.equal(prev_action_BTA[:, :c], prev_action_BTA[:shared, :c].expand(b, -1, -1)):
         raise ValueError(f"{shared} contexts for {b} rows of actions; give one each, or one whose context actions all rows share")
-    cache = dynamics.new_cache(shared)
+    cache = dynamics.new_cache(shared) if task_BF is None else dynamics.new_cache(shared, task_BF)
     context.commit(z_context_BCLD, prev_action_BTA[:shared, :c], action_mask_BA[:shared], cache)
     cache = cache.repeat(b) if shared < b else cache
     mask_SA = action_mask_BA.repeat_interleave(seeds, dim=0)
     carried, samples, deltas, rewards = [], [], [], []
     for t in range(c, c + horizon):
         action = prev_action_BTA[:, t : t + 1]
-        noise = torch.randn((b * seeds, 1, *z_context_BCLD.shape[2:]), generator=generator, dtype=z_context_BCLD.dtype)
-        z, delta = _sample_frame(dynamics, noise, action.repeat_interleave(seeds, dim=0), mask_SA, substeps, cache.repeat(seeds))
+        noise = normal((b * seeds, 1, *z_context_BCLD.shape[2:]), generator, z_context_BCLD)
+        past = cache if task_BF is None else dynamics.without_agents(cache)
+        z, delta = _sample_frame(dynamics, noise, action.repeat_interleave(seeds, dim=0), mask_SA, substeps, past.repeat(seeds))
         z = z.unflatten(0, (b, seeds))  # [B,S,1,L,D]
         nxt = z[:, 0] if carry == "first" else z.mean(dim=1)
         rewards.append(context.commit(nxt, action, action_mask_BA, cache))
@@ -106,7 +111,8 @@ def _sample_frame(dynamics: Dynamics, z: Tensor, action: Tensor, mask: Tensor, s
     deltas: list[Tensor] = []
     before: Tensor | None = None
     for i in range(substeps):
-        signal, step = _full((z.shape[0], 1), i * dynamics.k_max // substeps), _full((z.shape[0], 1), int(math.log2(substeps)))
+        signal = _full((z.shape[0], 1), i * dynamics.k_max // substeps, z.device)
+        step = _full((z.shape[0], 1), int(math.log2(substeps)), z.device)
         x1 = dynamics.step_frame(z, signal, step, action, mask, cache, commit=False).x1_BTLD
         if before is not None:
             deltas.append((x1 - before).square().mean(dim=(1, 2, 3)).sqrt())
@@ -131,8 +137,8 @@ def predict_next(
     bt = (z_BTLD.shape[0], z_BTLD.shape[1])
     cache = dynamics.new_cache(bt[0])
     _Context(dynamics, tau_ctx, generator).commit(z_BTLD, prev_action_BTA, action_mask_BA, cache)
-    z = torch.randn(z_BTLD.shape, generator=generator, dtype=z_BTLD.dtype)
+    z = normal(z_BTLD.shape, generator, z_BTLD)
     for i in range(substeps):
-        signal, step = _full(bt, i * dynamics.k_max // substeps), _full(bt, int(math.log2(substeps)))
+        signal, step = _full(bt, i * dynamics.k_max // substeps, z.device), _full(bt, int(math.log2(substeps)), z.device)
         z = euler(z, dynamics.alternatives(z, signal, step, prev_action_BTA, action_mask_BA, cache).x1_BTLD, i, substeps)
     return torch.cat([z_BTLD[:, :1], z[:, 1:]], dim=1)

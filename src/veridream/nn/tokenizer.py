@@ -5,14 +5,14 @@ latents see latents. Masked patches are replaced by a learned token after the pa
 paper's way), so every step has one shape. Pixels leave through a linear head: values may pass [0,1] a little.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from veridream.nn.attention import Layout
-from veridream.nn.blocks import Block, RMSNorm
+from veridream.nn.blocks import Block, RMSNorm, run_block
 from veridream.params.model import TokenizerArch
 
 MEAN_PIXEL = 0.35  # initial bias of the pixel head, about the mean of rendered frames
@@ -42,6 +42,8 @@ class Tokenizer(nn.Module):
         if size % a.patch:
             raise ValueError(f"tokenizer.arch.patch ({a.patch}) does not divide the frame size ({size})")
         self.arch, self.size = a, size
+        self.recompute = False  # of activations in the backward pass
+        self.window = 0  # frames of a training sequence, once known; 0: any
         self.patches = (size // a.patch) ** 2
         pixels = a.patch * a.patch * 3
         self.layout = Layout(latent=a.latents, patch=self.patches)
@@ -85,8 +87,8 @@ class Tokenizer(nn.Module):
         latent = self.latent_query.expand(b, t, -1, -1)
         x = torch.cat([latent, patch + self.patch_position], dim=2)
         for block in self.encoder[:-1]:
-            x = block(x, self.encoder_mask, self.layout["latent"])
-        x = self.encoder[-1](x, self.encoder_mask, keep=self.layout["latent"])
+            x = run_block(block, x, self.encoder_mask, self.recompute, self.layout["latent"])
+        x = run_block(self.encoder[-1], x, self.encoder_mask, self.recompute, keep=self.layout["latent"])
         return torch.tanh(self.latent_out(self.norm_latent(x)))
 
     def decode(self, z_BTLD: Tensor) -> Tensor:
@@ -95,9 +97,22 @@ class Tokenizer(nn.Module):
         latent = self.latent_in(z_BTLD) + self.latent_position
         x = torch.cat([latent, self.patch_query.expand(b, t, -1, -1)], dim=2)
         for block in self.decoder[:-1]:
-            x = block(x, self.decoder_mask, self.layout["latent"])
-        x = self.decoder[-1](x, self.decoder_mask, keep=self.layout["patch"])
+            x = run_block(block, x, self.decoder_mask, self.recompute, self.layout["latent"])
+        x = run_block(self.decoder[-1], x, self.decoder_mask, self.recompute, keep=self.layout["patch"])
         return unpatchify(self.pixel_out(self.norm_pixel(x)), self.arch.patch, self.size)
+
+    def encode_long(self, frames_BTHWC: Tensor) -> Tensor:
+        """encode() of any number of frames: a temporal tokenizer takes them in stretches of its training length, each from its own start."""
+        return self._in_stretches(self.encode, frames_BTHWC)
+
+    def decode_long(self, z_BTLD: Tensor) -> Tensor:
+        """decode() of any number of frames, as encode_long."""
+        return self._in_stretches(self.decode, z_BTLD)
+
+    def _in_stretches(self, run: Callable[[Tensor], Tensor], x_BT: Tensor) -> Tensor:
+        if not self.arch.time_every or not self.window or x_BT.shape[1] <= self.window:
+            return run(x_BT)
+        return torch.cat([run(x) for x in x_BT.split(self.window, dim=1)], dim=1)
 
     def forward(self, frames_BTHWC: Tensor, masked_BTN: Tensor | None = None) -> Tensor:
         """Reconstruction of the whole frames from the visible patches."""

@@ -1,4 +1,5 @@
-"""The one home of every hyperparameter: a strict pydantic tree. Defaults are the paper's scale.
+"""The one home of every hyperparameter: a strict pydantic tree. Defaults are the paper's; what a run can do without and pays for (agent tokens
+and their heads, LPIPS, looks at held-out data, GPUs) is off, and on in params/scales/paper.yaml.
 
 `params/base.yaml`, the JSON schema and the docs table are generated from here (`make params`); a test fails when they drift.
 A scale (`params/scales/<scale>.yaml`) is an overlay that names only what it changes.
@@ -7,17 +8,13 @@ A scale (`params/scales/<scale>.yaml`) is an overlay that names only what it cha
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from veridream.params.strict import Count, Fraction, Positive, Strict
+from veridream.params.training import Compute, Engine, Optimiser, Watch
 
 Segment = Literal["noop", "random", "expert", "transformed", "noise"]
 Behaviour = Literal["noop", "random", "expert", "transformed", "noise", "switched"]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Tasks(Strict):
@@ -116,17 +113,6 @@ class Split(Strict):
     salt: str = Field(default="veridream", description="salt of that hash")
 
 
-class Optimiser(Strict):
-    kind: Literal["adamw", "muon"] = Field(default="adamw", description="muon: orthogonalised momentum (fp32) for block matrices, AdamW for the rest")
-    lr: float = Field(default=1e-4, gt=0, description="AdamW learning rate")
-    muon_lr: float = Field(default=1e-2, gt=0, description="Muon learning rate (unused with adamw)")
-    betas: tuple[float, float] = Field(default=(0.9, 0.999), strict=False, description="AdamW betas")
-    weight_decay: float = Field(default=1e-2, ge=0, description="decoupled weight decay of matrices")
-    warmup: Count = Field(default=1000, description="linear warm-up, steps")
-    schedule: Literal["constant", "cosine"] = Field(default="constant", description="learning rate after warm-up; cosine ends at a tenth")
-    clip: float = Field(default=1.0, gt=0, description="gradient norm clip")
-
-
 class TokenizerArch(Strict):
     patch: Positive = Field(default=14, description="patch side, pixels; divides render.size (Table 12)")
     width: Positive = Field(default=512, description="token width")
@@ -148,12 +134,19 @@ class TokenizerTrain(Strict):
     mask_every: Positive = Field(default=1, description="mask on every n-th step; other steps see all patches")
     loss_on: Literal["masked", "all"] = Field(default="masked", description="patches the pixel loss is taken on")
     foreground_weight: float = Field(default=0.0, ge=0, description="extra weight of pixels further than 0.1 from the task's median image")
+    lpips_weight: float = Field(
+        default=0.0, ge=0, description="weight of LPIPS (AlexNet; paper: 0.2). Without its weights in models/lpips it is left out, which the receipt then says"
+    )
+    lpips_every: Positive = Field(default=2, description="LPIPS is taken on every n-th frame of a sequence")
+    loaders: Count = Field(default=0, description="processes a worker that read frames ahead; 0: each step reads its own")
     sampling: Literal["frames", "sqrt", "uniform"] = Field(default="frames", description="task weights: by frames (paper's base), their square root, uniform")
     seed: Count = Field(default=0, description="initialisation and batch sampling")
     checkpoint_every: Positive = Field(default=2000, description="steps between checkpoints in work/")
     workers: Positive = Field(default=1, description="processes that share each batch (data parallel); part of the lineage, since sums depend on it")
     threads: Positive = Field(default=2, description="CPU threads of each worker; part of the lineage")
     optimiser: Optimiser = Optimiser()
+    engine: Engine = Engine()
+    watch: Watch = Watch()
 
 
 class Tokenizer(Strict):
@@ -166,15 +159,22 @@ class DynamicsArch(Strict):
     heads: Positive = Field(default=8, description="attention heads")
     depth: Positive = Field(default=16, description="blocks")
     time_every: Positive = Field(default=2, description="causal time attention in every n-th block")
+    time_window: Count = Field(default=0, description="frames it looks at, its own included, so that long dreams stay within what was trained; 0: all")
     pack: Positive = Field(default=2, description="latent tokens packed into one spatial token")
-    registers: Positive = Field(default=4, description="register tokens a frame; the first carries the reward read-out")
+    registers: Positive = Field(default=4, description="register tokens a frame; without agent tokens the first carries the reward read-out")
+    agents: Count = Field(default=0, description="agent tokens a frame, which see all tokens while none sees them, and carry the heads (paper: 4); 0: none")
+    task_features: Positive = Field(default=512, description="hashed features of an instruction that the agent tokens are made from (paper: CLIP text, 512)")
+    reward_horizon: Positive = Field(default=1, description="rewards predicted at a frame, of the transition into it first (paper: 8); above 1 needs agents")
+    bc_horizon: Count = Field(default=0, description="actions that a behaviour-cloning head predicts at a frame (paper: 8); 0: none; needs agents")
     k_max: Positive = Field(default=64, description="finest denoising grid; a power of two")
     reward_bins: Positive = Field(default=255, description="two-hot bins on symlog [-10, 10]")
 
     @model_validator(mode="after")
-    def _power_of_two(self):
+    def _consistent(self):
         if self.k_max & (self.k_max - 1):
             raise ValueError(f"k_max is {self.k_max}; the shortcut grid needs a power of two")
+        if not self.agents and (self.reward_horizon > 1 or self.bc_horizon):
+            raise ValueError("reward_horizon above 1 and bc_horizon are read from agent tokens; set agents (the paper has 4)")
         return self
 
 
@@ -185,12 +185,15 @@ class DynamicsTrain(Strict):
     bootstrap_from: Fraction = Field(default=0.0555, description="self-consistency rows join after this share of the steps (paper: step 10k)")
     bootstrap_share: Fraction = Field(default=0.25, description="share of self-consistency rows then")
     reward_weight: float = Field(default=0.1, ge=0, description="weight of the reward head's cross entropy (Sec. 5 gives none)")
+    bc_weight: float = Field(default=0.1, ge=0, description="weight of the behaviour-cloning head's error, whose gradient ends at the head")
     sampling: Literal["frames", "sqrt", "uniform"] = Field(default="frames", description="task weights, as for the tokenizer")
     seed: Count = Field(default=0, description="initialisation and batch sampling")
     checkpoint_every: Positive = Field(default=2000, description="steps between checkpoints in work/")
     workers: Positive = Field(default=1, description="processes that share each batch, as for the tokenizer")
     threads: Positive = Field(default=2, description="CPU threads of each worker; part of the lineage")
     optimiser: Optimiser = Optimiser()
+    engine: Engine = Engine()
+    watch: Watch = Watch()
 
 
 class Dynamics(Strict):
@@ -208,6 +211,7 @@ class Finetune(Strict):
     warmup: Count = Field(default=1000, description="linear warm-up from the resume point, steps")
     target_mass: Fraction = Field(default=0.5, description="sampling mass of the collected tasks (targeted finetunes only; alpha, Sec. 2.7)")
     seed: Count = Field(default=0, description="batch sampling")
+    accumulate: Positive = Field(default=1, description="parts in which each batch is computed, one after another; a finetune is one process")
     threads: Positive = Field(default=1, description="CPU threads; part of the lineage")
 
 
@@ -300,6 +304,7 @@ class Params(Strict):
     mpc: Mpc = Mpc()
     wmb: Wmb = Wmb()
     stats: Stats = Stats()
+    compute: Compute = Compute()
 
     @model_validator(mode="after")
     def _consistent(self):

@@ -91,8 +91,7 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
     """JSON-ready params of one job. Only what the job reads: a key left out here cannot change it."""
     p = params.model_dump(mode="json")
     p["tasks"], gone = present(params), skipped(params)
-    both = p["tasks"]
-    tokenizer_and_dynamics = {"tokenizer": p["tokenizer"], "dynamics": p["dynamics"]}
+    both, device = p["tasks"], {"device": params.compute.device}
     match stage:
         case "collect_episodes":
             row = store_row(params, *(wildcards[k] for k in ("role", "task", "behaviour", "seed")))
@@ -110,23 +109,25 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
         case "render_report":
             return {"scale": wildcards["scale"], "params": p}
         case "train_tokenizer":
-            return {"tokenizer": p["tokenizer"], "size": params.render.size}
+            return {"tokenizer": p["tokenizer"], "size": params.render.size, "compute": p["compute"]}
         case "encode_latents":
-            return {}
+            return device
         case "train_dynamics":
-            return {"dynamics": p["dynamics"]}
+            return {"dynamics": p["dynamics"], "compute": p["compute"], **_instructions(params, both["seen"])}
         case "finetune_world_model":
-            return {**_finetune(p, wildcards["model"]), **{k: {"train": v["train"]} for k, v in tokenizer_and_dynamics.items()}}
+            train = {k: {"train": {x: y for x, y in p[k]["train"].items() if x != "watch"}} for k in ("tokenizer", "dynamics")}
+            words = _instructions(params, [*both["seen"], *both["unseen"]])
+            return {**_finetune(p, wildcards["model"]), **train, "compute": p["compute"], **words}
         case "score_rollouts":
-            return {"model": wildcards["model"], "score": p["score"], **both, "registry": _registry([*both["seen"], *both["unseen"]])}
+            return {"model": wildcards["model"], "score": p["score"], **device, **both, "registry": _registry([*both["seen"], *both["unseen"]])}
         case "collect_curiosity":
             row = next(s for s in curiosity_stores(params) if s["task"] == wildcards["task"])
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
-            return {**row, "registry": _registry([row["task"]]), "render": p["render"], **keep, "curiosity": p["curiosity"]}
+            return {**row, "registry": _registry([row["task"]]), "render": p["render"], **keep, **device, "curiosity": p["curiosity"]}
         case "plan_mpc":
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
             tasks = {"tasks": both["unseen"], "registry": _registry(both["unseen"])}
-            return {"model": wildcards["model"], **tasks, "render": p["render"], **keep, "mpc": p["mpc"]}
+            return {"model": wildcards["model"], **tasks, "render": p["render"], **keep, **device, "mpc": p["mpc"]}
         case "tabulate_results":
             return {"table": wildcards["table"], "stats": p["stats"], **both}
         case "plot_figure":
@@ -150,6 +151,11 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
 def _registry(tasks: list[str]) -> list[dict[str, Any]]:
     """The tasks' rows of params/tasks.yaml: a job that reads the registry runs again when its rows change, and only then."""
     return [task(t).model_dump(mode="json") for t in tasks]
+
+
+def _instructions(params: Params, tasks: list[str]) -> dict[str, Any]:
+    """The instructions that agent tokens are made from, where the dynamics has some."""
+    return {"instructions": {t: task(t).instruction for t in tasks}} if params.dynamics.arch.agents else {}
 
 
 def _finetune(p: dict[str, Any], model: str) -> dict[str, Any]:

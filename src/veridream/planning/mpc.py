@@ -64,14 +64,16 @@ class LivePlanner:
         )
 
 
-def predicted_return(dynamics: Dynamics, settings: Cem) -> Objective:
-    """Sum of the rewards predicted over the horizon, mean over cem.seeds independent rollouts a candidate."""
+def predicted_return(dynamics: Dynamics, settings: Cem, task_F: torch.Tensor | None = None) -> Objective:
+    """Sum of the rewards predicted over the horizon, mean over cem.seeds independent rollouts a candidate. task_F: as in imagine."""
 
     def objective(context: Context, candidates: np.ndarray, generator: torch.Generator) -> np.ndarray:
         n = settings.seeds
         repeated = np.repeat(candidates, n, axis=0)
-        out = imagine(dynamics, context, repeated, substeps=settings.substeps, tau_ctx=settings.tau_ctx, seeds=1, carry="first", generator=generator)
-        rewards: np.ndarray = out.reward_BH.sum(dim=1).reshape(-1, n).mean(dim=1).numpy()
+        out = imagine(
+            dynamics, context, repeated, substeps=settings.substeps, tau_ctx=settings.tau_ctx, seeds=1, carry="first", generator=generator, task_F=task_F
+        )
+        rewards: np.ndarray = out.reward_BH.sum(dim=1).reshape(-1, n).mean(dim=1).cpu().numpy()
         return rewards
 
     return objective

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from veridream.io.checkpoint import CheckpointError, load_checkpoint, load_module, save_checkpoint
@@ -34,26 +35,27 @@ def _built(module: nn.Module, tensors: dict[str, Any], folder: str | Path) -> No
     module.eval()
 
 
-def load_tokenizer(folder: str | Path) -> tuple[Tokenizer, dict[str, Any]]:
+def load_tokenizer(folder: str | Path, device: torch.device | str = "cpu") -> tuple[Tokenizer, dict[str, Any]]:
     """(tokenizer in eval mode, meta). Raises CheckpointError or FileNotFoundError naming the folder."""
     tensors, meta = _read(folder, "tokenizer")
     tokenizer = Tokenizer(meta["arch"], meta["size"])
     _built(tokenizer, tensors, folder)
-    return tokenizer, meta
+    tokenizer.window = meta["window"]
+    return tokenizer.to(device), meta
 
 
-def load_dynamics(folder: str | Path) -> tuple[Dynamics, dict[str, Any]]:
+def load_dynamics(folder: str | Path, device: torch.device | str = "cpu") -> tuple[Dynamics, dict[str, Any]]:
     """(dynamics in eval mode, meta)."""
     tensors, meta = _read(folder, "dynamics")
     dynamics = Dynamics(meta["arch"], meta["latents"], meta["latent_dim"])
     _built(dynamics, tensors, folder)
-    return dynamics, meta
+    return dynamics.to(device), meta
 
 
-def load_world_model(tokenizer_dir: str | Path, dynamics_dir: str | Path) -> tuple[Tokenizer, Dynamics]:
+def load_world_model(tokenizer_dir: str | Path, dynamics_dir: str | Path, device: torch.device | str = "cpu") -> tuple[Tokenizer, Dynamics]:
     """Both halves, checked against each other. Raises CheckpointError when the dynamics was trained on latents of another shape."""
-    tokenizer, _ = load_tokenizer(tokenizer_dir)
-    dynamics, _ = load_dynamics(dynamics_dir)
+    tokenizer, _ = load_tokenizer(tokenizer_dir, device)
+    dynamics, _ = load_dynamics(dynamics_dir, device)
     want, have = (tokenizer.arch.latents, tokenizer.arch.latent_dim), (dynamics.latents, dynamics.latent_dim)
     if want != have:
         raise CheckpointError(f"{dynamics_dir}: works on latents {have}, {tokenizer_dir} makes {want}; use a pair that was trained together")

@@ -18,15 +18,17 @@ from veridream.data.latents import LatentCache, encode_stores
 from veridream.data.sampling import task_weights
 from veridream.data.windows import WindowIndex
 from veridream.io.episode_store import open_store
+from veridream.nn.device import device_of
 from veridream.nn.dynamics import Dynamics
+from veridream.nn.lpips import Lpips
 from veridream.nn.tokenizer import Tokenizer
-from veridream.params.model import DynamicsTrain, Finetune, Optimiser, TokenizerTrain
+from veridream.params.model import Compute, DynamicsTrain, Finetune, Optimiser, TokenizerTrain
 from veridream.provenance.stage import StageError
 from veridream.train.checkpoints import load_dynamics, load_tokenizer
 from veridream.train.dynamics import DynamicsLoss
 from veridream.train.engine import Plan, train
-from veridream.train.pretrain import corpus_of
-from veridream.train.seeding import deterministic_cpu
+from veridream.train.pretrain import compute_of, corpus_of, frames_ahead, lpips_of
+from veridream.train.seeding import prepare_device
 from veridream.train.tokenizer import TokenizerLoss, median_images
 
 
@@ -39,6 +41,8 @@ class Recipe:
     dynamics: DynamicsTrain
     weighting: Mapping[str, str]  # tokenizer, dynamics -> default | uniform | targeted
     episodes_per_source: int | None  # of each extra store; None: all
+    compute: Compute
+    instructions: Mapping[str, str]  # of every task, for agent tokens
 
     @staticmethod
     def parse(params: Mapping[str, Any]) -> "Recipe":
@@ -48,6 +52,8 @@ class Recipe:
             DynamicsTrain.model_validate(params["dynamics"]["train"]),
             params["weighting"],
             params.get("episodes_per_source"),
+            compute_of(params),
+            params.get("instructions", {}),
         )
 
 
@@ -94,12 +100,13 @@ class Data:
     corpus: Corpus
     episodes: Index
     collected: tuple[str, ...]  # tasks of the extra stores
+    stores: tuple[Path, ...]
 
     @staticmethod
     def load(index: Index, stores: Sequence[Path], extra: Sequence[Path], episodes_per_source: int | None) -> "Data":
         base = corpus_of(index)
         episodes = joined(base, extra_episodes(extra, base.tasks(), episodes_per_source)) if extra else base
-        return Data(Corpus([*stores, *extra]), episodes, tuple(sorted({open_store(p).attrs.task for p in extra})))
+        return Data(Corpus([*stores, *extra]), episodes, tuple(sorted({open_store(p).attrs.task for p in extra})), (*stores, *extra))
 
     def weights(self, kind: str, default: str, windows: WindowIndex, target_mass: float) -> dict[str, float]:
         """Task weights of one half. Raises StageError for targeted weighting without collected stores."""
@@ -110,17 +117,23 @@ class Data:
         return task_weights(default if kind == "default" else kind, windows.counts())
 
 
-def _optimiser(config: Optimiser, warmup: int) -> Optimiser:
-    return config.model_copy(update={"warmup": warmup})
+def _plan(name: str, recipe: Recipe, t: TokenizerTrain | DynamicsTrain, steps: int, lr_scale: float) -> Plan:
+    optimiser: Optimiser = t.optimiser.model_copy(update={"warmup": recipe.finetune.warmup})
+    engine = t.engine.model_copy(update={"accumulate": recipe.finetune.accumulate})
+    return Plan(name, steps, optimiser, t.checkpoint_every, lr_scale, engine, recipe.compute)
 
 
-def _continue_tokenizer(recipe: Recipe, tokenizer: Tokenizer, data: Data, work: Path, depends_on: Mapping[str, Any]) -> tuple[Path, dict[str, float]]:
+def _continue_tokenizer(
+    recipe: Recipe, tokenizer: Tokenizer, data: Data, lpips: Lpips | None, work: Path, depends_on: Mapping[str, Any]
+) -> tuple[Path, dict[str, float]]:
     """(metrics, task weights); trains in place."""
     f, t = recipe.finetune, recipe.tokenizer
     windows = WindowIndex.build(data.episodes, t.window)
     weights = data.weights(recipe.weighting["tokenizer"], t.sampling, windows, f.target_mass)
-    loss = TokenizerLoss(tokenizer, data.corpus, windows, weights, median_images(data.corpus, data.episodes), t, "finetune tokenizer", f.seed)
-    plan = Plan("finetune_tokenizer", f.tokenizer_steps, _optimiser(t.optimiser, f.warmup), t.checkpoint_every, f.tokenizer_lr_scale)
+    medians = median_images(data.corpus, data.episodes) if t.foreground_weight else {}
+    ahead = frames_ahead(t, data.stores, windows, weights, "finetune tokenizer", f.seed, f.tokenizer_steps, f.accumulate)
+    loss = TokenizerLoss(tokenizer, data.corpus, windows, weights, medians, t, "finetune tokenizer", f.seed, device_of(tokenizer), lpips, ahead)
+    plan = _plan("finetune_tokenizer", recipe, t, f.tokenizer_steps, f.tokenizer_lr_scale)
     return train(plan, tokenizer, loss, work / "tokenizer", depends_on), weights
 
 
@@ -131,8 +144,9 @@ def _continue_dynamics(
     f, d = recipe.finetune, recipe.dynamics
     windows = WindowIndex.build(data.episodes, d.window)
     weights = data.weights(recipe.weighting["dynamics"], d.sampling, windows, f.target_mass)
-    loss = DynamicsLoss(dynamics, latents, data.corpus, windows, weights, d, 0, "finetune dynamics", f.seed)
-    plan = Plan("finetune_dynamics", f.dynamics_steps, _optimiser(d.optimiser, f.warmup), d.checkpoint_every, f.dynamics_lr_scale)
+    device = device_of(dynamics)
+    loss = DynamicsLoss(dynamics, latents, data.corpus, windows, weights, d, 0, "finetune dynamics", f.seed, recipe.instructions, device)
+    plan = _plan("finetune_dynamics", recipe, d, f.dynamics_steps, f.dynamics_lr_scale)
     return train(plan, dynamics, loss, work / "dynamics", depends_on), weights
 
 
@@ -145,16 +159,18 @@ def finetune(
     extra: Sequence[Path],
     work: Path,
     depends_on: Mapping[str, Any],
+    lpips: Sequence[Path] = (),
 ) -> Finetuned:
     """Finetunes both halves; resumes from `work`/tokenizer and `work`/dynamics. Raises StageError or ValueError on inputs that do not fit."""
-    deterministic_cpu(recipe.finetune.threads)
+    device = prepare_device(recipe.compute.device, recipe.finetune.threads)
     data = Data.load(index, stores, extra, recipe.episodes_per_source)
-    tokenizer, tokenizer_meta = load_tokenizer(tokenizer_dir)
-    dynamics, dynamics_meta = load_dynamics(dynamics_dir)
-    first, tokenizer_mass = _continue_tokenizer(recipe, tokenizer, data, work, depends_on)
+    tokenizer, tokenizer_meta = load_tokenizer(tokenizer_dir, device)
+    dynamics, dynamics_meta = load_dynamics(dynamics_dir, device)
+    perceptual, said = lpips_of(recipe.tokenizer, {"lpips": lpips}, device)
+    first, tokenizer_mass = _continue_tokenizer(recipe, tokenizer, data, perceptual, work, depends_on)
     latents = encode_stores(tokenizer, data.corpus, recipe.tokenizer.window)
     second, dynamics_mass = _continue_dynamics(recipe, dynamics, latents, data, work, depends_on)
     steps = (tokenizer_meta["steps"] + recipe.finetune.tokenizer_steps, dynamics_meta["steps"] + recipe.finetune.dynamics_steps)
     mass = {"tokenizer": tokenizer_mass, "dynamics": dynamics_mass}
-    facts = {"frames": data.episodes.frames(), "episodes": len(data.episodes), "collected": list(data.collected), "task_mass": mass}
+    facts = {"frames": data.episodes.frames(), "episodes": len(data.episodes), "collected": list(data.collected), "task_mass": mass, **said}
     return Finetuned(tokenizer, dynamics, recipe.tokenizer.window, steps, (first, second), facts)

@@ -29,11 +29,12 @@ from veridream.provenance.receipts import write_json
 from veridream.provenance.stage import StageError
 
 REQUEST = "request.json"
+BACKENDS = {"cpu": "gloo", "cuda": "cpu:gloo,cuda:nccl"}
 
 
 @dataclass(frozen=True)
 class Part:
-    """This process among those of the run."""
+    """This process among those of the run, or one of the parts it computes its share in."""
 
     rank: int = 0
     world: int = 1
@@ -46,6 +47,10 @@ class Part:
     def rows(self, n: int) -> np.ndarray:
         """This process's share of rows 0..n-1, int64."""
         return np.arange(self.rank, n, self.world)
+
+    def split(self, n: int) -> list["Part"]:
+        """n parts that together have this part's rows."""
+        return [Part(self.rank + self.world * i, self.world * n) for i in range(n)]
 
 
 def part() -> Part:
@@ -69,6 +74,15 @@ def gathered(items: Sequence[str]) -> list[str]:
     out: list[Any] = [None] * part().world
     dist.all_gather_object(out, list(items))
     return [x for one in out for x in one]
+
+
+def merged(values: Mapping[str, float]) -> dict[str, float]:
+    """All processes' entries; their keys differ."""
+    if part().world == 1:
+        return dict(values)
+    out: list[Any] = [None] * part().world
+    dist.all_gather_object(out, dict(values))
+    return {k: v for one in out for k, v in one.items()}
 
 
 def told_by_first(value: int) -> int:
@@ -106,10 +120,10 @@ def launch(module: str, request: Mapping[str, Any], work: Path, workers: int, th
 
 
 @contextlib.contextmanager
-def _joined(folder: Path) -> Iterator[None]:
+def _joined(folder: Path, backend: str) -> Iterator[None]:
     """Inside the run's process group; an expected failure leaves its message in `folder`."""
     die_with_parent()
-    dist.init_process_group("gloo")
+    dist.init_process_group(backend)
     try:
         yield
     except (StageError, ValueError, OSError) as e:
@@ -120,8 +134,8 @@ def _joined(folder: Path) -> Iterator[None]:
 
 
 def worker(runs: Mapping[str, Callable[..., Any]], folder: Path) -> None:
-    """One process of `launch`: calls runs[request["run"]] with the rest of the request as keywords."""
+    """One process of `launch`: calls runs[request["run"]] with the rest of the request as keywords. Its params may name a compute.device."""
     request = json.loads((folder / REQUEST).read_text())
-    run = runs[request.pop("run")]
-    with _joined(folder):
+    run, device = runs[request.pop("run")], request["params"].get("compute", {}).get("device", "cpu")
+    with _joined(folder, BACKENDS[device]):
         run(**request)

@@ -1,7 +1,7 @@
 """The resumable state of one training run, in its work folder.
 
     config.json        what the run depends on: params, code, input ids
-    step-00000200/     checkpoints (io.checkpoint): model, optimisers, running RMS; the last two are kept
+    step-00000200/     checkpoints (io.checkpoint): model, its average, optimisers, running RMS; the last two are kept
     metrics.jsonl      one line a logged step; cut back to the checkpoint's step on resume
 
 A work folder made under another config is not resumed: it is set aside as `<work>.stale` (an older one is deleted) with a printed line
@@ -23,6 +23,7 @@ from veridream.io.checkpoint import DONE, load_checkpoint, load_module, save_che
 from veridream.provenance.digest import canonical, code_digest, job_domains
 from veridream.provenance.receipts import recorded_id, write_json
 from veridream.provenance.stage import Job, StageError
+from veridream.train.average import Average
 
 KEEP = 2
 CONFIG, METRICS = "config.json", "metrics.jsonl"
@@ -70,7 +71,9 @@ def checkpoint_steps(work: Path) -> list[int]:
     return sorted(steps)
 
 
-def save_state(work: Path, step: int, model: nn.Module, optimisers: Sequence[torch.optim.Optimizer], meta: Mapping[str, Any]) -> None:
+def save_state(
+    work: Path, step: int, model: nn.Module, optimisers: Sequence[torch.optim.Optimizer], meta: Mapping[str, Any], average: Average | None = None
+) -> None:
     """Checkpoint after `step` optimiser steps; then drops all but the last KEEP."""
     folder = work / f"step-{step:08d}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -78,16 +81,19 @@ def save_state(work: Path, step: int, model: nn.Module, optimisers: Sequence[tor
     for i, optimiser in enumerate(optimisers):
         for p, state in optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser/{i}/{p}/{k}": v for k, v in state.items()}
+    tensors |= {f"average/{k}": v for k, v in average.weights.items()} if average else {}
     save_checkpoint(folder, tensors, {"step": step, **meta})
     for old in checkpoint_steps(work)[:-KEEP]:
         shutil.rmtree(work / f"step-{old:08d}")
 
 
-def load_state(work: Path, step: int, model: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> dict[str, Any]:
-    """Restores model and optimisers in place; the meta that was saved. Raises CheckpointError on a damaged checkpoint."""
+def load_state(work: Path, step: int, model: nn.Module, optimisers: Sequence[torch.optim.Optimizer], average: Average | None = None) -> dict[str, Any]:
+    """Restores model, optimisers and average in place; the meta that was saved. Raises CheckpointError on a damaged checkpoint."""
     folder = work / f"step-{step:08d}"
     tensors, meta = load_checkpoint(folder)
     load_module(model, {k.removeprefix("model/"): v for k, v in tensors.items() if k.startswith("model/")}, folder)
+    if average:
+        average.load({k.removeprefix("average/"): v for k, v in tensors.items() if k.startswith("average/")})
     for i, optimiser in enumerate(optimisers):
         state: dict[int, dict[str, Tensor]] = {}
         for k, v in tensors.items():
