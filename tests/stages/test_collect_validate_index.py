@@ -109,6 +109,17 @@ def test_the_store_holds_what_was_asked_for(collected):
     assert s.prev_action[1, 0] != s.prev_action[2, 0]
 
 
+def test_behaviours_switched_within_an_episode(tmp_path):
+    weights = {"expert": 0.3, "noise": 0.25, "random": 0.25, "transformed": 0.15, "noop": 0.05}
+    cmd, path = collect(tmp_path, behaviour="switched", episodes=6, switched={"shortest": 2, "longest": 5, "weights": weights})
+    run(cmd)
+    run(validate(tmp_path, path)[0])
+    s = open_store(path)
+    names = [s.attrs.acted_names[c] for c in s.acted]
+    assert set(names) >= {"expert", "noise", "random"} and (s.length == 33).any()
+    assert all(s.prev_action[row, 0] == 0 for row, name in enumerate(names) if name == "noop" and not s.is_first[row])
+
+
 def test_an_episode_depends_on_its_own_number_alone(collected, tmp_path):
     """Episode 2 of a store of three is episode 2 of a store of eight."""
     cmd, few = collect(tmp_path, episodes=3)

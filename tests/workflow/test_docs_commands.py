@@ -31,6 +31,7 @@ ELSEWHERE = {
     "make reproduce": "the same rules as SCALE=smoke, 45 minutes",
     "make test": "is what runs this",
     "make lint": "make test runs it",
+    "python src/play.py --task pygame-pong --episodes 2 --out human": "tests/stages/test_play.py",
     "make test-simulators TASKS=atari-pong,pygame-pong": "tests/contract is that suite",
     "make test-simulators": "the same on every task, half an hour",
     "make record": "with SCALE=smoke above",

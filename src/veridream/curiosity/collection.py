@@ -4,8 +4,6 @@ Finished episodes leave their actions in the work folder. A rerun after a kill r
 on with the next one; each episode depends on its own seed alone, so the store has the bytes of an undisturbed run.
 """
 
-import os
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,17 +14,16 @@ from torch import Tensor
 
 from veridream import spec
 from veridream.data.collection import Policy, record_episode, store_attrs
+from veridream.data.replay import claim, replay, save_actions, saved_actions
 from veridream.envs.base import Env
-from veridream.io.episode_store import Episode, EpisodeWriter, episode_seed
+from veridream.io.episode_store import EpisodeWriter, episode_seed
 from veridream.io.progress import Progress
 from veridream.nn.dynamics import Dynamics
 from veridream.params.model import Cem
 from veridream.planning.imagine import Context, imagine
 from veridream.planning.mpc import Objective
-from veridream.provenance.digest import canonical
 
 Residual = Callable[[Tensor], Tensor]  # z_BHLD -> u_r_BH
-KEY = "key.json"
 
 
 def plan_score(u_norm_NH: np.ndarray, max_share: float) -> np.ndarray:
@@ -65,7 +62,7 @@ def collect_curiosity(
         key: everything the actions depend on (params, model ids, code); what another key left in `work` is deleted.
     """
     attrs = store_attrs(env, params)
-    _claim(work, key)
+    claim(work, key)
     replayed = 0
     with (
         EpisodeWriter(path, attrs, size=attrs.size, state_dim=env.state_dim) as writer,
@@ -73,52 +70,13 @@ def collect_curiosity(
     ):
         for i in range(params["episodes"]):
             seed = episode_seed(attrs.task, attrs.behaviour, attrs.seed, i)
-            saved = work / f"episode-{i:05d}.npy"
+            saved = saved_actions(work, i)
             if saved.is_file():
-                episode = _replay(env, seed, saved)
+                episode = replay(env, seed, saved)
                 replayed += 1
             else:
                 episode = record_episode(env, seed, lambda seed=seed: (policy(np.random.default_rng([seed, 1])), {}))  # type: ignore[misc]
-                _save(saved, episode.prev_action[1:, : env.action_dim])
+                save_actions(saved, episode.prev_action[1:, : env.action_dim])
             writer.append(episode)
             progress.update(frames=writer.frames)
     return {"episodes": len(writer.episodes), "frames": writer.frames, "replayed": replayed}
-
-
-def _claim(work: Path, key: Mapping[str, Any]) -> None:
-    """Empties the work folder unless it was left by a run with the same key."""
-    note = work / KEY
-    if work.exists() and not (note.is_file() and note.read_text() == canonical(key)):
-        shutil.rmtree(work)
-    work.mkdir(parents=True, exist_ok=True)
-    if not note.is_file():
-        part = work / f".{KEY}.part"
-        part.write_text(canonical(key))
-        os.replace(part, note)
-
-
-def _save(path: Path, actions: np.ndarray) -> None:
-    part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as f:
-        np.save(f, actions)
-        f.flush()
-        os.fsync(f.fileno())
-    os.replace(part, path)
-
-
-def _replay(env: Env, seed: int, saved: Path) -> Episode:
-    """The finished episode again. Raises ValueError when the simulator no longer follows the saved actions."""
-    actions = np.load(saved)
-    left = iter(actions)
-
-    def act() -> np.ndarray:
-        try:
-            action: np.ndarray = next(left)
-        except StopIteration:
-            raise ValueError(f"{saved}: the episode goes on after its {len(actions)} saved actions; delete {saved.parent} and run again") from None
-        return action
-
-    episode = record_episode(env, seed, lambda: (act, {}))
-    if len(episode.reward) - 1 != len(actions):
-        raise ValueError(f"{saved}: the episode ended after {len(episode.reward) - 1} of {len(actions)} saved actions; delete {saved.parent} and run again")
-    return episode
