@@ -181,6 +181,7 @@ def test_bad_requests_move_nothing(tmp_path, games):
     again, same = g.send([BEGIN], tick=first["tick"] - 1)  # an answer to another view
     assert again == first
     np.testing.assert_array_equal(same, frame)
+    assert g.send([])[0]["phase"] == "ready"  # its Enter has not begun the episode
     g.process.send_signal(signal.SIGINT)
     assert "Traceback" not in g.end(130)[1]
 

@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 from veridream.provenance.stage import StageError
 
 PR_SET_PDEATHSIG = 1
+SHOW_CURSOR = "\x1b[?25h"  # a progress bar hides it and cannot bring it back when its process is killed
 HANDLED = (signal.SIGINT, signal.SIGTERM)
 Note = Callable[[Any], None]
 
@@ -72,6 +73,8 @@ def in_child(work: Callable[[Note], Any]) -> Any:
         if status is None:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+        if sys.stderr.isatty():
+            sys.stderr.write(SHOW_CURSOR)
     if "error" in said:
         raise StageError(said["error"])
     if "result" not in said:
