@@ -34,7 +34,7 @@ def main(job: Job) -> None:
         job.facts["answers from the cache"] = cache.hits
     write_lines(job.out["answers"], lines)
     decoded = {t: {"dims": list(m.probe.dims), "r2": [round(x, 3) for x in m.probe.r2]} for t, m in models.items()}
-    job.counts |= {"items": len(items), "answers": len(lines), "decoded": decoded}
+    job.counts |= {"items": len(items), "answers": len(lines), "undecidable": len(judge.undecidable), "decoded": decoded}
 
 
 if __name__ == "__main__":

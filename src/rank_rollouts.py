@@ -22,8 +22,8 @@ def judged(entry: str, model: str, folder: Path, lines: list[Line]) -> Judged:
     """One entry of a model's export with its answers. Windows of one episode are resampled together."""
     own, items = [x for x in lines if x["entry"] == entry], load_items(folder / entry)
     episode = {m["stem"]: f"{m['store']}#{m['episode']}" for m in read_manifest(folder / entry)}
-    clusters = tuple(episode[i.stem] for i in items)
     scores = score(items, take(own))
+    clusters = tuple(episode[i.stem] for i in scores.items)
     one = Entry(title_of(entry, model), "wmb-sim", own[0]["judge"], own[0]["version"], scores, "model" if entry == MODEL else "control", clusters)
     return Judged(one, own, find_videos(folder / entry / "videos", items)[0])
 
@@ -40,7 +40,7 @@ def main() -> None:
             found += [judged(e, path.stem, exports[path.stem], lines) for e in ENTRIES if e not in shared]
         facts = {"scale": job.params["scale"], "judge": found[0].entry.judge, "judge_version": found[0].entry.judge_version}
         write_leaderboard(job.out, found, Boot(**job.params["stats"]), facts)
-        job.counts = {"entries": len(found), "items": len(found[0].entry.scores.items)}
+        job.counts = {"entries": len(found), "items": found[0].entry.scores.expected, "undecidable": len(found[0].entry.scores.undecidable)}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Export, judging and ranking of our own rollouts, run as the workflow runs them, on a tiny random model and tiny stores."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import torch
 
 from helpers.results_folder import run
 from helpers.stores import make_store, store_path
+from helpers.wmb import stand_ins
 from veridream.data.index import build_index, save_index
 from veridream.io.episode_store import open_store
 from veridream.io.video import read_mp4
@@ -22,6 +24,7 @@ from veridream.provenance.digest import content_id
 from veridream.results.markdown import read_csv
 from veridream.train.checkpoints import save_dynamics, save_tokenizer
 from veridream.wmb.items import load_items
+from veridream.wmb.judges.replay import ReplayJudge
 from veridream.wmb.layout import ENTRIES, read_manifest
 from veridream.wmb.questions import QUESTIONS
 
@@ -43,7 +46,13 @@ def world(tmp_path_factory):
     save_dynamics(root / "dynamics/base", dynamics, 8, 0)
     stores = [make_store(store_path(root, task=t), [16, 18, 15, 17, 16, 19, 14, 16], task=t, env=k + 1) for k, t in enumerate(TASKS)]
     save_index(root / "index.parquet", build_index(stores, "x", 0.5, list(TASKS), []))
-    for step in (export, judge, rank):
+    done = export(root, stores, "a")
+    assert done.returncode == 0, done.stderr
+    sharp = root / "sharp"  # the export of a tokenizer that loses nothing, to set tolerances on
+    shutil.copytree(root / "a/exports/base", sharp)
+    shutil.rmtree(sharp / "reconstruction/videos")
+    shutil.copytree(sharp / "simulator/videos", sharp / "reconstruction/videos")
+    for step in (judge, rank):
         done = step(root, stores, "a")
         assert done.returncode == 0, done.stderr
     return root, stores
@@ -55,9 +64,15 @@ def export(root, stores, out):
     return run("export_rollouts", params, root / out / "e.json", index=root / "index.parquet", stores=stores, **model, folder=root / out / "exports/base")
 
 
-def judge(root, stores, out):
+def judge(root, stores, out, calibration="sharp"):
     exports = root / out / "exports/base"
-    paths = {"exports": exports, "calibration": exports, "index": root / "index.parquet", "stores": stores, "answers": root / out / "answers/base.jsonl"}
+    paths = {
+        "exports": exports,
+        "calibration": root / calibration,
+        "index": root / "index.parquet",
+        "stores": stores,
+        "answers": root / out / "answers/base.jsonl",
+    }
     return run("judge_rollouts", {"model": "base", "wmb": JUDGE}, root / out / "j.json", work=root / out / "work", **paths)
 
 
@@ -95,12 +110,25 @@ def test_videos_show_what_the_manifest_says(world):
         assert abs(model[0] - recon[0]).mean() < 2 and abs(model[0] - permuted[0]).mean() < 2
 
 
+@pytest.mark.skipif("VERIDREAM_WMB" not in os.environ, reason="VERIDREAM_WMB names no checkout of the benchmark")
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_the_published_script_runs_unchanged_on_an_export(world, tmp_path, entry):
+    folder = shutil.copytree(world[0] / "a/exports/base" / entry, tmp_path / entry)
+    script = Path(os.environ["VERIDREAM_WMB"]).resolve() / "evaluation.py"
+    words = [sys.executable, str(script), "--judge", "x", "--video_dir", "videos", "--model_name", entry, "--save_name", entry]
+    env = {**os.environ, "PYTHONPATH": str(stand_ins(tmp_path / "stubs"))}
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    judge = ReplayJudge(folder / f"{entry}.json", entry)
+    assert set(judge.raw) == {i.stem for i in load_items(folder)} and judge.accs_differ == 0
+
+
 def test_the_simulator_scores_ten_and_every_entry_stands_in_the_table(world):
     root, _ = world
     table = {r["title"]: r for r in read_csv(root / "a/wmb.csv")}
     assert set(table) == {"base", "simulator", "frozen", "base, reconstruction", "base, permuted actions"}
     assert table["simulator"]["total"] == pytest.approx(10) and table["base"]["rank"] == 1 and table["simulator"]["rank"] is None
-    assert table["frozen"]["instruction"] == 0
+    assert table["frozen"]["instruction"] == 0 and table["frozen"]["total"] <= 6
     assert {r["protocol"] for r in table.values()} == {"wmb-sim"} and all(r["n"] == 6 and r["unparsed"] == 0 and r["applies"] < 1 for r in table.values())
     whole = json.loads((root / "a/wmb.json").read_text())
     assert "reference" not in whole, "published scores are of another protocol"
@@ -129,15 +157,25 @@ def test_a_lost_video_or_answer_fails_by_name(world, tmp_path):
     shutil.copytree(root / "a/exports/base", tmp_path / "c/exports/base")
     victim = next((tmp_path / "c/exports/base/reconstruction/videos").iterdir())
     victim.unlink()
-    for name in ("index.parquet",):
-        shutil.copy(root / name, tmp_path / name)
-    done = judge(tmp_path, stores, "c")
+    shutil.copy(root / "index.parquet", tmp_path / "index.parquet")
+    done = judge(tmp_path, stores, "c", "c/exports/base")
     assert done.returncode == 1 and f"no reconstruction of {victim.stem}" in done.stderr
     (tmp_path / "c/answers").mkdir(exist_ok=True)
     lines = (root / "a/answers/base.jsonl").read_text().splitlines()
     (tmp_path / "c/answers/base.jsonl").write_text("\n".join(lines[:-1]) + "\n")
     done = rank(tmp_path, stores, "c")
     assert done.returncode == 1 and f"question {QUESTIONS[-1]}" in done.stderr
+
+
+def test_a_tokenizer_that_draws_nothing_leaves_nothing_to_decide(world, tmp_path):
+    root, stores = world
+    shutil.copytree(root / "a/exports/base", tmp_path / "d/exports/base")
+    shutil.copy(root / "index.parquet", tmp_path / "index.parquet")
+    for done in (judge(tmp_path, stores, "d", "d/exports/base"), rank(tmp_path, stores, "d")):
+        assert done.returncode == 0, done.stderr
+    table = read_csv(tmp_path / "d/wmb.csv")
+    assert len(table) == 5 and all((r["n"], r["coverage"], r["undecidable"], r["total"]) == (0, 0, 6, None) for r in table)
+    assert "| base | 1 | wmb-sim |" in (tmp_path / "d/wmb.md").read_text()
 
 
 def test_ranking_imports_no_torch():

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.wmb import make_benchmark, make_items, make_videos, random_answers, write_results
+from helpers.wmb import make_benchmark, make_items, make_videos, random_answers, stand_ins, write_results
 from veridream.wmb.answers import Answer, JudgeError
 from veridream.wmb.items import BenchmarkError
 from veridream.wmb.judges.replay import ReplayJudge, results_file
@@ -98,35 +98,13 @@ for n in range(int(sys.argv[4])):
     evaluation.main()
 Path("totals.json").write_text(json.dumps(totals))
 """
-LLAVA = """
-import json, os
-from pathlib import Path
-class Video:
-    def __init__(self, path): self.path = path
-class Model:
-    def __init__(self): self.answers, self.asked = json.load(open(os.environ["ANSWERS"])), {}
-    def generate_content(self, parts):
-        video, prompt = parts
-        stem = Path(video.path).name[: -len(".mp4")]
-        k = self.asked[stem] = self.asked.get(stem, -1) + 1
-        with open("prompts.jsonl", "a") as f: f.write(json.dumps([stem, k, prompt]) + "\\n")
-        return self.answers[stem][k]
-def load(path): return Model()
-"""
 
 
 @pytest.fixture(scope="module")
 def script_run(tmp_path_factory):
     """200 runs of the unmodified script on random answers by a stand-in judge; returns the folder."""
     work = tmp_path_factory.mktemp("script")
-    for name, text in {
-        "llava": LLAVA,
-        "mmengine": "import json\ndef load(p): return json.load(open(p))\ndef dump(o, p, indent=None): json.dump(o, open(p, 'w'))\n",
-    }.items():
-        (work / "stubs" / name).mkdir(parents=True)
-        (work / "stubs" / name / "__init__.py").write_text(text)
-    for name in ("tqdm",):
-        (work / "stubs" / f"{name}.py").write_text("def tqdm(x, **k): return x\n")
+    stand_ins(work / "stubs")
     make_benchmark(work / "bench", ITEMS)
     make_videos(work / "bench" / "videos", ITEMS)
     for seed in range(200):

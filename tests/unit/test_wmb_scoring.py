@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.wmb import make_items, random_answers
-from veridream.wmb.answers import ABSENT, NOT_APPLICABLE, Answer
+from veridream.wmb.answers import ABSENT, NOT_APPLICABLE, UNDECIDABLE, Answer
 from veridream.wmb.items import BenchmarkError, Item
 from veridream.wmb.questions import INSTRUCTION, QUESTIONS
 from veridream.wmb.reference import published
@@ -70,6 +70,15 @@ def test_an_answer_that_is_not_there_is_named():
     del given[items[2].stem, "mass", 0]
     with pytest.raises(BenchmarkError, match=f"no answer on {items[2].stem}, question mass"):
         score(items, given)
+
+
+def test_items_a_judge_cannot_decide_count_for_nobody():
+    items = make_items()
+    given = perfect(items) | {(items[0].stem, q, 0): Answer(None, status=UNDECIDABLE) for q in QUESTIONS}
+    s = score(items, given)
+    assert len(s.items) == 5 and s.undecidable == (items[0].stem,) and s.comparable and s.total() == 10
+    none = score(items, {(i.stem, q, 0): Answer(None, status=UNDECIDABLE) for i in items for q in QUESTIONS})
+    assert none.items == () and np.isnan(none.total())
 
 
 def test_repeats_are_averaged_and_their_spread_is_told():

@@ -7,8 +7,11 @@ import pytest
 from scipy import ndimage
 
 from veridream.envs.registry import make
+from veridream.io.video import enlarge, write_mp4
 from veridream.params.tasks import task as task_of
-from veridream.wmb.judges.sim import judge_frames
+from veridream.wmb.answers import JudgeError
+from veridream.wmb.items import Item
+from veridream.wmb.judges.sim import SimJudge, calibrated, judge_frames
 from veridream.wmb.parse import strict
 from veridream.wmb.questions import INSTRUCTION, MOST, QUESTIONS
 from veridream.wmb.sim.probe import fit_probe
@@ -113,6 +116,31 @@ def test_corruptions_are_seen_in_real_pictures_and_stronger_ones_more(task):
     assert flags[0] == 1 and flags == sorted(flags, reverse=True) and flags[-1] == 0
     blurred = [ndimage.gaussian_filter(s.frames.astype(np.float32), (0, 3, 3, 0)).astype(np.uint8) for s in scenes]
     assert mean_scores(task, blurred)["frame"] == 0
+
+
+def test_the_judge_reads_videos_and_passes_over_what_it_cannot_decide(tmp_path):
+    scenes, _, _ = world("pygame-point-maze-var1")
+    items = [Item("video games", "pygame", "a", "b", f"images/{k}.jpg") for k in range(len(scenes))]
+    by_stem = {i.stem: s for i, s in zip(items, scenes, strict=True)}
+    paths = {}
+    for i, s in zip(items, scenes, strict=True):
+        for name, frames in (("recon", reconstructed(s.frames)), ("dead", s.frames[:1].repeat(FRAMES, axis=0))):
+            paths[name, i.stem] = tmp_path / f"{name}{i.stem}.mp4"
+            write_mp4(paths[name, i.stem], enlarge(frames, 224), 15, 12)
+    judges = {}
+    for name in ("recon", "dead"):
+        tolerances = calibrated(by_stem, {stem: p for (n, stem), p in paths.items() if n == name}, SIZE, 0.99, 3)
+        judges[name] = SimJudge(by_stem, tolerances, SIZE)
+    sharp, dead = judges["recon"], judges["dead"]
+    assert sharp.undecidable == set() and dead.undecidable == set(by_stem) and sharp.version != dead.version
+    given = {q: sharp.answer(items[0], paths["recon", "0"], q, 0).raw for q in QUESTIONS}
+    assert given[INSTRUCTION] == "Score: 3" and given["fluid"] is None and {given[q] for q in ("newton", "mass", "gravity", "frame", "temporal")} == {"No"}
+    still = {q: sharp.answer(items[0], paths["dead", "0"], q, 0).raw for q in QUESTIONS}
+    assert still[INSTRUCTION] == "Score: 0" and still["gravity"] == "Yes"
+    assert dead.answer(items[0], paths["recon", "0"], "gravity", 0).status == "undecidable"
+    assert sharp.prompt(items[0], "mass") != sharp.prompt(items[1], "mass")
+    with pytest.raises(JudgeError, match="no reconstruction of 1"):
+        calibrated(by_stem, {"0": paths["recon", "0"]}, SIZE, 0.99, 3)
 
 
 def test_a_probe_finds_what_is_there_and_says_what_is_not():

@@ -75,10 +75,10 @@ def _items(items: Sequence[tuple[Item, Sequence[ItemEntry]]]) -> str:
     for item, entries in items:
         cards = []
         for e in entries:
-            data = e.video.read_bytes() if e.video is not None else b""
-            fits = used + len(data) <= MOST_VIDEO_BYTES
-            used += len(data) if fits else 0
-            cards.append(_card(e, data if fits else b""))
+            fits = e.video is not None and used + e.video.stat().st_size <= MOST_VIDEO_BYTES
+            data = e.video.read_bytes() if fits and e.video is not None else b""
+            used += len(data)
+            cards.append(_card(e, data))
         words = f"{escape(item.text_instruction)}<br><small>{escape(item.domain)}, {escape(item.subdomain)}</small>"
         head = f"<summary>{escape(item.stem)} <small>{escape(item.text_instruction)}</small></summary>"
         out.append(f'<details class="card">{head}<p class="note">{words}</p><div class="clips">{"".join(cards)}</div></details>')

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 
-def write_mp4(path: Path, frames_THWC: np.ndarray, fps: int, crf: int = 20) -> None:
+def write_mp4(path: Path, frames_THWC: np.ndarray, fps: int, crf: int = 20, preset: str = "medium") -> None:
     """uint8 frames as yuv420p: one thread, no metadata. Raises ValueError for odd sides, and with ffmpeg's words when it fails."""
     import imageio_ffmpeg  # brings the ffmpeg binary
 
@@ -14,7 +14,7 @@ def write_mp4(path: Path, frames_THWC: np.ndarray, fps: int, crf: int = 20) -> N
     if h % 2 or w % 2:
         raise ValueError(f"{path.name}: frames are {w} x {h}; yuv420p needs even sides")
     source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{w}x{h}", "-r", str(fps), "-i", "-"]
-    codec = ["-c:v", "libx264", "-preset", "medium", "-crf", str(crf), "-pix_fmt", "yuv420p", "-threads", "1", "-movflags", "+faststart"]
+    codec = ["-c:v", "libx264", "-preset", preset, "-crf", str(crf), "-pix_fmt", "yuv420p", "-threads", "1", "-movflags", "+faststart"]
     exact = ["-map_metadata", "-1", "-fflags", "+bitexact", "-flags:v", "+bitexact", "-an"]
     command = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-y", *source, *codec, *exact, str(path)]
     done = subprocess.run(command, input=np.ascontiguousarray(frames_THWC).tobytes(), capture_output=True)

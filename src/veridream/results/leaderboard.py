@@ -17,8 +17,8 @@ NOTES = {
     "Answers are read strictly; what the published script would make of the same answers stands beside it.",
     "wmb-sim": "Our action-conditioned rollouts on WorldModelBench's eight questions and scale, answered from the simulator and not by a vision-language "
     "model: not comparable with published scores. Simulator: the true frames; reconstruction: the tokenizer alone; frozen: the first frame "
-    "held; permuted actions: the model under another sequence's actions. Tolerances are set on the reconstruction, which is "
-    "the best any model with this tokenizer can do.",
+    "held; permuted actions: the model under another sequence's actions. Tolerances are set on the reconstruction, the best that a model with this "
+    "tokenizer can do; items on which they hide the difference between truth and stillness count for nobody (coverage).",
 }
 
 
@@ -38,8 +38,8 @@ def _ci(row: Row, name: str) -> str:
     return with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
 
 
-def _share(x: float) -> str:
-    return f"{100 * x:.0f} %"
+def _share(x: float | None) -> str:
+    return "–" if x is None or math.isnan(x) else f"{100 * x:.0f} %"
 
 
 def shown_domains(rows: Sequence[Row]) -> Shown:

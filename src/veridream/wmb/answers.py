@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from veridream.wmb.items import Item
 
-OK, NOT_APPLICABLE, MISSING = "ok", "not_applicable", "missing_video"
-STATUSES = (OK, NOT_APPLICABLE, MISSING)
+OK, NOT_APPLICABLE, MISSING, UNDECIDABLE = "ok", "not_applicable", "missing_video", "undecidable"
+STATUSES = (OK, NOT_APPLICABLE, MISSING, UNDECIDABLE)
 Key = tuple[str, str, int]  # stem, question, repeat
 
 

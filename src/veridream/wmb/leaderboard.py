@@ -62,7 +62,7 @@ def ranked(entries: Sequence[Entry]) -> list[Entry]:
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
         raise BenchmarkError(f"{', '.join(twice)}: given twice; each entry has its own name")
-    return sorted(entries, key=lambda e: (-e.scores.total(), e.title))
+    return sorted(entries, key=lambda e: (-np.nan_to_num(e.scores.total()), e.title))
 
 
 def rows(entries: Sequence[Entry], boot: Boot) -> list[Row]:
@@ -79,13 +79,18 @@ def row(e: Entry, boot: Boot) -> Row:
     """An entry's numbers: totals of both readings, eight means, each with the ends of its interval, and the counts."""
     s = e.scores
     values = np.column_stack([s.strict, s.totals(), s.totals("official")])
-    finite = np.isfinite(values).all()
+    finite = len(values) > 0 and np.isfinite(values).all()
     low, high = _intervals(e, values, boot) if finite else (np.full(values.shape[1], np.nan),) * 2
-    means = values.mean(axis=0)
+    means = values.mean(axis=0) if len(values) else np.full(values.shape[1], np.nan)
     out: Row = {"title": e.title, "kind": e.kind, "protocol": e.protocol, "judge": e.judge, "judge_version": e.judge_version}
-    out |= {"n": len(s.items), "items": s.expected, "coverage": 1.0 - len(s.missing) / s.expected}
-    out |= {"missing": len(s.missing), "comparable": s.comparable, "policy": s.policy}
-    out |= {"applies": float(s.applies.mean()), "unparsed": s.unparsed / s.answers if s.answers else 0.0, "misread": s.misread, "answers": s.answers}
+    out |= {"n": len(s.items), "items": s.expected, "coverage": 1.0 - len({*s.missing, *s.undecidable}) / s.expected}
+    out |= {"missing": len(s.missing), "undecidable": len(s.undecidable), "comparable": s.comparable, "policy": s.policy}
+    out |= {
+        "applies": float(s.applies.mean()) if s.items else float("nan"),
+        "unparsed": s.unparsed / s.answers if s.answers else 0.0,
+        "misread": s.misread,
+        "answers": s.answers,
+    }
     out |= _with_ends("total", means[8], low[8], high[8]) | _with_ends("official", means[9], low[9], high[9])
     out |= {"difference": float(means[9] - means[8]), "repeats": s.repeats.shape[1], "repeat_sd": s.spread()}
     for k, q in enumerate(QUESTIONS):

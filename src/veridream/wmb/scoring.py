@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from veridream.wmb import parse
-from veridream.wmb.answers import MISSING, NOT_APPLICABLE, Answer, Key
+from veridream.wmb.answers import MISSING, NOT_APPLICABLE, UNDECIDABLE, Answer, Key
 from veridream.wmb.items import BenchmarkError, Item
 from veridream.wmb.questions import MOST, QUESTIONS
 
@@ -29,6 +29,7 @@ class Scores:
     repeats: np.ndarray  # float64 [n, R], strict totals of each repeat
     expected: int  # items asked for
     missing: tuple[str, ...]  # stems without a video
+    undecidable: tuple[str, ...]  # stems the judge cannot tell anything about, whatever the video: they do not count for anyone
     answers: int  # answers read
     unparsed: int  # of them, those the strict reading found nothing in
     misread: int  # of them, those the two readings score differently
@@ -40,8 +41,8 @@ class Scores:
         return not (self.missing and self.policy == "drop")
 
     def total(self, reading: str = "strict") -> float:
-        """0 to 10."""
-        return float(getattr(self, reading).mean(axis=0).sum())
+        """0 to 10; NaN where no item counts."""
+        return float(getattr(self, reading).mean(axis=0).sum()) if self.items else float("nan")
 
     def totals(self, reading: str = "strict") -> np.ndarray:
         """float64 [n], one an item, 0 to 10."""
@@ -54,7 +55,7 @@ class Scores:
 
     def spread(self) -> float:
         """Judge noise: root mean over items of the unbiased variance of their totals over repeats; NaN for one repeat."""
-        return float(np.sqrt(self.repeats.var(axis=1, ddof=1).mean())) if self.repeats.shape[1] > 1 else float("nan")
+        return float(np.sqrt(self.repeats.var(axis=1, ddof=1).mean())) if self.repeats.shape[1] > 1 and self.items else float("nan")
 
 
 def score(items: Sequence[Item], answers: Mapping[Key, Answer], missing: Policy = "error", repeats: int = 1) -> Scores:
@@ -67,13 +68,14 @@ def score(items: Sequence[Item], answers: Mapping[Key, Answer], missing: Policy 
     """
     if missing not in get_args(Policy):
         raise ValueError(f"policy {missing!r}; known: {', '.join(get_args(Policy))}")
-    absent = tuple(i.stem for i in items if _is_absent(i, answers))
+    absent = tuple(i.stem for i in items if _has(MISSING, i, answers))
+    undecidable = tuple(i.stem for i in items if _has(UNDECIDABLE, i, answers))
     if absent and missing == "error":
         names = ", ".join(absent[:3]) + (", ..." if len(absent) > 3 else "")
         raise BenchmarkError(f"{len(absent)} of {len(items)} videos are missing ({names}); make them, or choose --missing zero or drop")
     gone = set(absent)
-    counted = [i for i in items if i.stem not in gone or missing == "zero"]
-    if not counted:
+    counted = [i for i in items if (i.stem not in gone or missing == "zero") and i.stem not in undecidable]
+    if not counted and not undecidable:
         raise BenchmarkError("no item has a video; an empty mean is no score")
     shape = (len(counted), repeats, len(QUESTIONS))
     strict, official, applies = np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool)
@@ -100,6 +102,7 @@ def score(items: Sequence[Item], answers: Mapping[Key, Answer], missing: Policy 
         strict.sum(axis=2),
         len(items),
         absent,
+        undecidable,
         read,
         unparsed,
         int(misread),
@@ -113,9 +116,9 @@ def _find(answers: Mapping[Key, Answer], key: Key) -> Answer:
     return answers[key]
 
 
-def _is_absent(item: Item, answers: Mapping[Key, Answer]) -> bool:
+def _has(status: str, item: Item, answers: Mapping[Key, Answer]) -> bool:
     given = [answers.get((item.stem, q, 0)) for q in QUESTIONS]
-    return any(a is not None and a.status == MISSING for a in given)
+    return any(a is not None and a.status == status for a in given)
 
 
 def _read(question: str, a: Answer) -> tuple[float | None, float]:

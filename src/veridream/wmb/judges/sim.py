@@ -12,7 +12,7 @@ import numpy as np
 
 from veridream.io.video import read_mp4
 from veridream.provenance.digest import canonical
-from veridream.wmb.answers import NOT_APPLICABLE, Answer, JudgeError
+from veridream.wmb.answers import NOT_APPLICABLE, UNDECIDABLE, Answer, JudgeError
 from veridream.wmb.items import Item, digest
 from veridream.wmb.questions import INSTRUCTION
 from veridream.wmb.sim.measured import Measured, Scene
@@ -29,6 +29,8 @@ class SimJudge:
         scenes: {stem: its truth}.
         tolerances: {group of scenes: tolerances}, see `calibrated`.
         size: side of the true frames; videos may be enlarged by a whole factor.
+
+    An item on which even a still picture moves as the truth does, within the tolerance, is undecidable: nothing is said of any video of it.
     """
 
     id = "simulator"
@@ -38,6 +40,7 @@ class SimJudge:
         self.scenes, self.tolerances, self.size = scenes, tolerances, size
         whole = {"tolerances": {g: t.json() for g, t in tolerances.items()}, "code": [digest(p.read_bytes()) for p in CODE]}
         self.version = digest(canonical(whole).encode())[:16]
+        self.undecidable = {stem for stem, s in scenes.items() if not _tells_stillness(s, tolerances[s.group])}
         self._last: tuple[Path, Measured] | None = None
 
     def prompt(self, item: Item, question: str) -> str:
@@ -49,6 +52,8 @@ class SimJudge:
 
     def answer(self, item: Item, video: Path, question: str, repeat: int) -> Answer:
         scene = self._scene(item)
+        if item.stem in self.undecidable:
+            return Answer(None, status=UNDECIDABLE)
         if self._last is None or self._last[0] != video:
             self._last = (video, scene.measure(read_mp4(video, self.size)))
         return judged(self._last[1], self.tolerances[scene.group], question)
@@ -57,6 +62,13 @@ class SimJudge:
         if item.stem not in self.scenes:
             raise JudgeError(f"the simulator knows no scene {item.stem}; export the items and judge them from one export")
         return self.scenes[item.stem]
+
+
+def _tells_stillness(scene: Scene, tolerances: Tolerances) -> bool:
+    """Whether the first true frame, held, breaks the dynamics; where that is not asked, yes."""
+    still = scene.measure(scene.frames[:1].repeat(len(scene.frames), axis=0))
+    over = violations(still, tolerances)["gravity"]
+    return over is None or over > 1.0
 
 
 def judged(m: Measured, t: Tolerances, question: str) -> Answer:

@@ -28,6 +28,7 @@ class Scene(Protocol):
 
     group: str
     sha: str
+    frames: np.ndarray  # uint8 [T,H,W,3]
     floors: Mapping[str, float]  # least tolerance of each series and of `travel`: what no viewer would call a violation
 
     def measure(self, frames_THWC: np.ndarray) -> Measured:
