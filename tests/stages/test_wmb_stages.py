@@ -43,6 +43,8 @@ def world(tmp_path_factory):
     )
     save_tokenizer(root / "tokenizer/base", Tokenizer(arch, SIZE), 1, 0)
     dynamics = Dynamics(DynamicsArch(width=16, heads=2, depth=2, time_every=2, pack=2, registers=1, k_max=4, reward_bins=11), 4, 4)
+    for p in dynamics.parameters():  # its output heads start at zero
+        torch.nn.init.normal_(p, std=0.3) if p.dim() > 1 else None
     save_dynamics(root / "dynamics/base", dynamics, 8, 0)
     stores = [make_store(store_path(root, task=t), [16, 18, 15, 17, 16, 19, 14, 16], task=t, env=k + 1) for k, t in enumerate(TASKS)]
     save_index(root / "index.parquet", build_index(stores, "x", 0.5, list(TASKS), []))
@@ -90,6 +92,12 @@ def test_every_entry_is_a_benchmark_folder(world):
         assert len(items) == 6 == len(manifest) and [i.stem for i in items] == [m["stem"] for m in manifest]
         assert {i.domain for i in items} == {"video games"} and all("." not in i.stem and len(i.stem) <= 100 for i in items)
         assert sorted(p.name for p in (folder / "videos").iterdir()) == sorted(i.video for i in items)
+
+
+def test_permuted_actions_are_another_sequences_and_change_what_is_imagined(world):
+    root, _ = world
+    model, permuted = ({m["stem"]: m for m in read_manifest(root / "a/exports/base" / e)} for e in ("model", "permuted_actions"))
+    assert set(model) == set(permuted) and all(model[s]["frames"] != permuted[s]["frames"] for s in model)
 
 
 def test_videos_show_what_the_manifest_says(world):

@@ -118,6 +118,22 @@ def test_corruptions_are_seen_in_real_pictures_and_stronger_ones_more(task):
     assert mean_scores(task, blurred)["frame"] == 0
 
 
+def test_what_rests_and_changes_for_good_is_newtons_and_what_moves_and_grows_is_mass():
+    scenes, _, _ = world("pygame-point-maze-var1")
+    changed, grown = [], []
+    for s in scenes:
+        frames = s.frames.astype(int)
+        y, x = np.argwhere(ndimage.minimum_filter(s.still_HW.astype(int), 7, mode="constant"))[0]
+        frames[5:, y - 3 : y + 3, x - 3 : x + 3] += np.where(frames[5:, y - 3 : y + 3, x - 3 : x + 3] > 128, -70, 70)
+        changed.append(frames.astype(np.uint8))
+        frames = s.frames.copy()
+        for f, moving in zip(frames, s.true_moving, strict=True):
+            f[ndimage.binary_dilation(moving, iterations=2)] = f[moving].mean(axis=0)
+        grown.append(frames)
+    assert mean_scores("pygame-point-maze-var1", changed)["newton"] == 0 and mean_scores("pygame-point-maze-var1", changed)["mass"] < 1
+    assert mean_scores("pygame-point-maze-var1", grown)["mass"] == 0
+
+
 def test_the_judge_reads_videos_and_passes_over_what_it_cannot_decide(tmp_path):
     scenes, _, _ = world("pygame-point-maze-var1")
     items = [Item("video games", "pygame", "a", "b", f"images/{k}.jpg") for k in range(len(scenes))]
