@@ -34,10 +34,10 @@ class Pair:
         return f"{statistics.median(each):.2f} [{each[0]:.2f}, {each[-1]:.2f}]"
 
 
-def turn_about(ours: Work, theirs: Work, repeats: int) -> Pair:
-    """The first call of each warms up and is not counted; the order changes from turn to turn."""
-    ours()
-    theirs()
+def turn_about(ours: Work, theirs: Work, repeats: int, warm: bool = True) -> Pair:
+    """With `warm` each is called once before, uncounted; the order changes from turn to turn."""
+    for work in (ours, theirs) if warm else ():
+        work()
     out: tuple[list[float], list[float]] = ([], [])
     for i in range(repeats):
         for which in (0, 1) if i % 2 else (1, 0):

@@ -31,6 +31,7 @@ from veridream.params.model import Params
 from veridream.train.tokenizer import draw_mask, reconstruction_loss
 
 TAU, SUBSTEPS = 0.1, 4
+GROUPS = ("steps", "dreamer4", "frames", "rollout")
 
 
 def rng(seed: int = 0) -> torch.Generator:
@@ -58,6 +59,8 @@ class Shapes:
         self.p, self.latents, self.dim = p, t.arch.latents, t.arch.latent_dim
         self.tokenizer, self.plain_tokenizer = Tokenizer(t.arch, p.render.size), plain.Tokenizer(t.arch, p.render.size)
         self.dynamics, self.plain_dynamics = Dynamics(d.arch, self.latents, self.dim), plain.Dynamics(d.arch, self.latents, self.dim)
+        for head in (self.dynamics.x1_out.weight, self.dynamics.action_out.weight):  # zero or nearly so at the start; dreams should differ
+            nn.init.normal_(head, std=0.1)
         self.frames = torch.rand(t.train.batch, t.train.window, p.render.size, p.render.size, 3, generator=rng())
         self.masked = draw_mask((t.train.batch, t.train.window), self.tokenizer.patches, t.train.mask_max, rng())
         b, w = d.train.batch, d.train.window
@@ -118,7 +121,8 @@ def sampling(s: Shapes, batch: int, context: int, horizon: int, shared: bool, re
     mask = torch.ones(batch, 16)
     ours = lambda: rollout(s.dynamics, z, action, mask, horizon, SUBSTEPS, TAU, 1, "first", rng(2)).z_BHLD  # noqa: E731
     naive = lambda: uncached_rollout(s.dynamics, z, action, mask, horizon, rng(2))  # noqa: E731
-    return turn_about(ours, naive, repeats), float((ours() - naive()).abs().max())
+    difference = float((ours() - naive()).abs().max())
+    return turn_about(ours, naive, repeats, warm=False), difference
 
 
 def row(name: str, against: str, pair: Pair, units: int, unit: str, operations: float, peak: float) -> str:
@@ -144,36 +148,21 @@ def loader_row(s: Shapes, step_seconds: float) -> str:
     return f"| latents of a dynamics batch read | the step it feeds | {rate} | {step_seconds / one:.0f} | |"
 
 
-def lines(p: Params, repeats: int, candidates: int, horizon: int) -> list[str]:
-    """The rows of one scale."""
-    s, peak, t, d = Shapes(p), matrix_peak(), p.tokenizer, p.dynamics
-    out = [
-        f"Matrix peak {peak / 1e9:.0f} GFLOP/s at {torch.get_num_threads()} thread(s), load {os.getloadavg()[0]:.1f} before the run.",
-        "",
-        "| what | against | ours | rate | theirs / ours | use of the peak |",
-        "|---|---|---|---|---|---|",
-    ]
+def step_rows(s: Shapes, repeats: int, peak: float) -> list[str]:
+    """Train steps against plain PyTorch, and the reading of what a dynamics step trains on."""
+    t, d = s.p.tokenizer, s.p.dynamics
     pair = turn_about(train_step(s.tokenizer, s.tokenizer_loss(s.tokenizer)), train_step(s.plain_tokenizer, s.tokenizer_loss(s.plain_tokenizer)), repeats)
-    frames, each = t.train.batch * t.train.window, cost.tokenizer_step_flops(t.arch, p.render.size, t.train.window)
-    out.append(row("tokenizer train step", "plain PyTorch", pair, frames, "frames", each * frames, peak))
+    frames, each = t.train.batch * t.train.window, cost.tokenizer_step_flops(t.arch, s.p.render.size, t.train.window)
+    out = [row("tokenizer train step", "plain PyTorch", pair, frames, "frames", each * frames, peak)]
     pair = turn_about(train_step(s.dynamics, s.dynamics_loss(s.ours)), train_step(s.plain_dynamics, s.dynamics_loss(s.theirs)), repeats)
     frames = d.train.batch * d.train.window
-    each = cost.dynamics_step_flops(d.arch, s.latents, s.dim, d.train.window, s.n_self / d.train.batch)
-    out.append(row("dynamics train step", "plain PyTorch", pair, frames, "frames", each * frames, peak))
-    step_seconds = sorted(pair.ours)[len(pair.ours) // 2]
-    out += dreamer4_rows(s, repeats)
-    context = min(8, d.train.window - 1)
-    for name, batch, ahead, shared in ((*x, False) for x in (("one frame, batch 1", 1, 1), ("one frame, batch 64", 64, 1))):
-        pair, difference = sampling(s, batch, context, ahead, shared, repeats)
-        out.append(row(name, f"uncached (differs by {difference:.0e})", pair, batch * ahead, "frames", 0, peak))
-    pair, difference = sampling(s, candidates, context, horizon, True, max(2, repeats // 3))
-    name = f"{horizon}-step rollout of {candidates} candidates"
-    out.append(row(name, f"uncached (differs by {difference:.0e})", pair, candidates * horizon, "frames", 0, peak))
-    return [*out, loader_row(s, step_seconds)]
+    operations = frames * cost.dynamics_step_flops(d.arch, s.latents, s.dim, d.train.window, s.n_self / d.train.batch)
+    out.append(row("dynamics train step", "plain PyTorch", pair, frames, "frames", operations, peak))
+    return [*out, loader_row(s, sorted(pair.ours)[len(pair.ours) // 2])]
 
 
-def dreamer4_rows(s: Shapes, repeats: int) -> list[str]:
-    """Against PyPI dreamer4 at the nearest size its options allow."""
+def dreamer4_rows(s: Shapes, repeats: int, peak: float) -> list[str]:
+    """Train steps against PyPI dreamer4 at the nearest size its options allow."""
     try:
         import rival
     except ImportError:
@@ -181,16 +170,48 @@ def dreamer4_rows(s: Shapes, repeats: int) -> list[str]:
     return rival.rows(s, train_step, repeats)
 
 
+def sampling_row(s: Shapes, name: str, batch: int, horizon: int, shared: bool, repeats: int, peak: float) -> str:
+    """Ours against uncached; with `shared` the rows are candidates that go on from one context."""
+    a, context = s.p.dynamics.arch, min(8, s.p.dynamics.train.window - 1)
+    pair, difference = sampling(s, batch, context, horizon, shared, repeats)
+    prefill = (1 if shared else batch) * context * cost.dynamics_flops(a, s.latents, s.dim, context, True)
+    ahead = sum(cost.rollout_flops(a, s.latents, s.dim, context + i, SUBSTEPS) for i in range(horizon))
+    return row(name, f"uncached (differs by {difference:.0e})", pair, batch * horizon, "frames", prefill + batch * ahead, peak)
+
+
+def lines(p: Params, only: list[str], repeats: int, candidates: int, horizon: int) -> list[str]:
+    """The rows of one scale."""
+    load, s, peak = os.getloadavg()[0], Shapes(p), matrix_peak()
+    out = [
+        f"Matrix peak {peak / 1e9:.0f} GFLOP/s at {torch.get_num_threads()} thread(s), load {load:.1f} before the run.",
+        "",
+        "| what | against | ours | rate | theirs / ours | use of the peak |",
+        "|---|---|---|---|---|---|",
+    ]
+    out += step_rows(s, repeats, peak) if "steps" in only else []
+    out += dreamer4_rows(s, repeats, peak) if "dreamer4" in only else []
+    if "frames" in only:
+        out += [sampling_row(s, f"one frame, batch {n}", n, 1, False, repeats, peak) for n in (1, 64)]
+    if "rollout" in only:
+        name = f"{horizon}-step rollout of {candidates} candidates"
+        out.append(sampling_row(s, name, candidates, horizon, True, max(2, repeats // 3), peak))
+    return out
+
+
 def main() -> None:
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--scale", default="laptop", help="a file of params/scales, whose shapes are timed")
+    ap.add_argument("--only", default=",".join(GROUPS), help="some of the groups of rows")
     ap.add_argument("--threads", type=int, default=1)
     ap.add_argument("--repeats", type=int, default=9)
     ap.add_argument("--candidates", type=int, default=128)
     ap.add_argument("--horizon", type=int, default=32)
     a = ap.parse_args()
     torch.set_num_threads(a.threads)
-    print("\n".join(lines(load_params(a.scale), a.repeats, a.candidates, a.horizon)))
+    only = a.only.split(",")
+    if unknown := sorted(set(only) - set(GROUPS)):
+        ap.error(f"unknown group {unknown[0]!r}; known: {', '.join(GROUPS)}")
+    print("\n".join(lines(load_params(a.scale), only, a.repeats, a.candidates, a.horizon)))
 
 
 if __name__ == "__main__":
