@@ -36,6 +36,7 @@ def steps() -> list[str]:
 def test_the_tutorial_as_it_stands(smoke_results, tmp_path):
     project, awaited, figures = copy_finished(smoke_results, tmp_path / "project"), list(SAYS), []
     for line in steps():
+        print(f"$ {line}", flush=True)
         words = line.replace("make ", f"make VENV={sys.prefix} ", 1) if line.startswith("make ") else f"PATH={sys.prefix}/bin:$PATH {line}"
         done = subprocess.run(words, shell=True, cwd=project, capture_output=True, text=True, timeout=900, env=os.environ | IDENTITY)
         said = done.stdout + done.stderr
