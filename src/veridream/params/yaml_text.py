@@ -4,9 +4,9 @@ from typing import Any
 
 import yaml
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse_yaml(text: str) -> Any:
     """Plain values only (safe loader). Raises yaml.YAMLError with line and column."""
-    return yaml.load(text, _Loader)
+    return yaml.load(text, Loader=_SafeLoader)
