@@ -26,7 +26,7 @@ from veridream.play.keys import BEGIN, action
 from veridream.provenance.digest import content_id
 
 ROOT = Path(__file__).resolve().parents[2]
-TASK, STEPS = "pygame-point-maze-var1", 14
+TASK, STEPS = "pygame-point-maze-var1", 15
 KEYS = [["ArrowRight"], ["ArrowRight", "ArrowUp"], [], ["ArrowLeft", "ShiftRight"], ["ArrowDown", "KeyA", BEGIN]]
 
 
