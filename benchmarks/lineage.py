@@ -64,7 +64,7 @@ def row(what: str, seconds: tuple[float, float], limit: str = "") -> None:
 
 def parse(project: Path) -> None:
     for scale in SCALES:
-        row(f"`snakemake --list` ({scale})", best(runs(project, *command(scale, extra=["--list"]))), "2")
+        row(f"parsing the Snakefile, {scale}", best(runs(project, *command(scale, extra=["--list"]))), "2")
 
 
 def plan(project: Path) -> None:
