@@ -4,10 +4,11 @@ from pathlib import Path
 
 from veridream.figures.wmb_page import Judged, write_leaderboard
 from veridream.provenance.stage import StageError, stage
+from veridream.stats.bootstrap import Boot
 from veridream.wmb.answers import take
 from veridream.wmb.items import find_videos, load_items
 from veridream.wmb.layout import ENTRIES, MODEL, read_manifest
-from veridream.wmb.leaderboard import Boot, Entry
+from veridream.wmb.leaderboard import Entry
 from veridream.wmb.run import Line, read_lines
 from veridream.wmb.scoring import score
 

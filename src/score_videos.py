@@ -20,12 +20,13 @@ from veridream.io.progress import Progress
 from veridream.params.model import Stats
 from veridream.provenance.digest import content_id
 from veridream.provenance.lock import Locked
+from veridream.stats.bootstrap import Boot
 from veridream.wmb.answers import Judge, JudgeError, take
 from veridream.wmb.cache import open_cache
 from veridream.wmb.items import LIST, BenchmarkError, check_official, find_videos, load_items
 from veridream.wmb.judges.replay import ReplayJudge
 from veridream.wmb.judges.votes import VoteJudge
-from veridream.wmb.leaderboard import Boot, Entry
+from veridream.wmb.leaderboard import Entry
 from veridream.wmb.questions import EVALUATION, OURS, QUESTIONS, Wording, official_wording
 from veridream.wmb.run import run_judge, write_lines
 from veridream.wmb.scoring import score

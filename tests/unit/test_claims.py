@@ -11,8 +11,9 @@ from veridream import spec
 from veridream.results.claims import judge, load_claims
 from veridream.results.columns import by_model
 from veridream.results.evidence import MEASURES, Evidence
-from veridream.results.intervals import Boot, Estimate
+from veridream.results.intervals import Estimate
 from veridream.results.verdicts import COLUMNS, VERDICTS, Rule, boundary, verdict
+from veridream.stats.bootstrap import Boot
 
 LEDGER = Path(__file__).resolve().parents[2] / "params" / "claims.yaml"
 NAN = float("nan")

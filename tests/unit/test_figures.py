@@ -16,8 +16,8 @@ from veridream.figures import calibration, clips, coverage_maps, frame_counts, s
 from veridream.figures.clip_file import Clip, load_clips
 from veridream.results.columns import by_model, where
 from veridream.results.evidence import Evidence
-from veridream.results.intervals import Boot
 from veridream.results.tables import correlation_rows
+from veridream.stats.bootstrap import Boot
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,12 @@ from veridream.results import evidence as measures
 from veridream.results import statistics as st
 from veridream.results.columns import by_model, column, pair, take, where
 from veridream.results.evidence import Evidence, NotAvailable, States
-from veridream.results.intervals import Boot, Statistic, paired, single, unpaired
+from veridream.results.intervals import Statistic, paired, single, unpaired
 from veridream.results.layout import LAYOUTS
 from veridream.results.markdown import csv_text, markdown_table, number, read_csv, with_interval
 from veridream.results.paper import published_by
 from veridream.results.tables import TABLES
+from veridream.stats.bootstrap import Boot
 
 COLUMNS = (*spec.SCORE_ID_COLUMNS, *spec.SCORE_COLUMNS)
 BOOT = Boot(resamples=100)

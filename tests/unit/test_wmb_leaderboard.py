@@ -8,9 +8,10 @@ import pytest
 from helpers.wmb import make_items
 from veridream.figures.wmb_page import Judged, write_leaderboard
 from veridream.results.markdown import read_csv
+from veridream.stats.bootstrap import Boot
 from veridream.wmb.answers import Answer
 from veridream.wmb.items import BenchmarkError
-from veridream.wmb.leaderboard import Boot, Entry, comparison, domain_rows, ranked, row, rows
+from veridream.wmb.leaderboard import Entry, comparison, domain_rows, ranked, row, rows
 from veridream.wmb.questions import INSTRUCTION, QUESTIONS
 from veridream.wmb.scoring import score
 

@@ -10,8 +10,9 @@ from typing import Any
 from veridream.figures.report_style import CSS
 from veridream.results.leaderboard import NOTES, json_text, markdown, shown, shown_domains, shown_quoted, shown_reference
 from veridream.results.markdown import csv_text
+from veridream.stats.bootstrap import Boot
 from veridream.wmb.items import Item
-from veridream.wmb.leaderboard import Boot, Entry, comparison, domain_rows, rows
+from veridream.wmb.leaderboard import Entry, comparison, domain_rows, rows
 from veridream.wmb.questions import QUESTIONS
 
 Row = dict[str, Any]

@@ -8,7 +8,8 @@ import numpy as np
 from veridream.coverage.density import covered, visitation
 from veridream.results import statistics as st
 from veridream.results.columns import Columns, pair, where
-from veridream.results.intervals import Boot, Estimate, interval, paired, percentile_ends, single, unpaired
+from veridream.results.intervals import Estimate, interval, paired, percentile_ends, single, unpaired
+from veridream.stats.bootstrap import Boot
 
 SEQUENCE = ("store", "episode", "start")
 EPISODE = ("task", "episode", "seed")

@@ -7,17 +7,8 @@ from typing import Any
 import numpy as np
 
 from veridream.results.columns import Columns, column
-from veridream.stats.bootstrap import columns_ci, resample
+from veridream.stats.bootstrap import Boot, columns_ci, resample
 from veridream.stats.grouping import pad
-
-
-@dataclass(frozen=True)
-class Boot:
-    """Bootstrap settings: number of resamples, level in (0.5, 1), seed."""
-
-    resamples: int = 2000
-    confidence: float = 0.95
-    seed: int = 0
 
 
 @dataclass(frozen=True)

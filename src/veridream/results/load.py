@@ -8,7 +8,7 @@ from veridream import spec
 from veridream.io.tables import read_parquet
 from veridream.results.columns import by_model
 from veridream.results.evidence import Evidence, States
-from veridream.results.intervals import Boot
+from veridream.stats.bootstrap import Boot
 
 
 def load_evidence(scores: Iterable[Path], mpc: Iterable[Path], stats: dict[str, Any], states: Mapping[tuple[str, str], States] | None = None) -> Evidence:

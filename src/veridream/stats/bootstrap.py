@@ -6,6 +6,7 @@ A statistic takes padded blocks [..., G, N] (NaN: absent) and reduces the last t
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,15 @@ from veridream.stats.grouping import flat, pad
 
 Statistic = Callable[..., np.ndarray]
 BLOCK = 4_000_000  # numbers of one column held at once
+
+
+@dataclass(frozen=True)
+class Boot:
+    """Bootstrap settings: number of resamples, level in (0.5, 1), seed."""
+
+    resamples: int = 2000
+    confidence: float = 0.95
+    seed: int = 0
 
 
 class Interval(NamedTuple):

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from veridream.stats.bootstrap import Boot
 from veridream.stats.pairwise import bradley_terry, elo, win_matrix, win_rates
 from veridream.stats.rates import wilson
 from veridream.stats.strata import percentile_interval, resampled_means
@@ -16,15 +17,6 @@ from veridream.wmb.scoring import Scores
 Protocol = Literal["wmb", "wmb-sim"]  # the published conditions, anyone's videos | our rollouts under recorded actions
 Kind = Literal["model", "control"]
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Boot:
-    """Bootstrap settings, as the params' stats."""
-
-    resamples: int = 2000
-    confidence: float = 0.95
-    seed: int = 0
 
 
 @dataclass(frozen=True)
