@@ -56,15 +56,16 @@ def play(a: argparse.Namespace) -> Path:
         raise StoreError(f"{path}: it exists already; give another --seed or delete it first")
     with hold_lock(path.with_name(f".{path.name}.lock"), str(path)):
         shutil.rmtree(part, ignore_errors=True)  # of a killed session
-        env = make(t.id, p.render.size, p.render.quality, **kept)
+        env, exchange = make(t.id, p.render.size, p.render.quality, **kept), Exchange()
+        before = signal.signal(signal.SIGINT, exchange.interrupt)
         try:
-            exchange = Exchange()
             text = page(t.id, t.instruction, t.action_dim, legend(t.action_dim), kept["frame_skip"] / t.control_hz / a.pace)
             with serving(exchange, text, a.port) as address:
                 print(f"{t.id}: {t.instruction}", *(f"  {keys:8} {what}" for keys, what in legend(t.action_dim)), f"open {address}", sep="\n", flush=True)
                 record_play(env, part, params, exchange, work)
             os.replace(part, path)
         finally:
+            signal.signal(signal.SIGINT, before)
             env.close()
             shutil.rmtree(part, ignore_errors=True)
         shutil.rmtree(work)

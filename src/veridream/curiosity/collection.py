@@ -13,11 +13,10 @@ import torch
 from torch import Tensor
 
 from veridream import spec
-from veridream.data.collection import Policy, record_episode, store_attrs
-from veridream.data.replay import claim, replay, save_actions, saved_actions
+from veridream.data.collection import Policy, record_episode
+from veridream.data.replay import claim, collect_resuming
 from veridream.envs.base import Env
-from veridream.io.episode_store import EpisodeWriter, episode_seed
-from veridream.io.progress import Progress
+from veridream.io.episode_store import Episode
 from veridream.nn.dynamics import Dynamics
 from veridream.params.model import Cem
 from veridream.planning.imagine import Context, imagine
@@ -61,22 +60,9 @@ def collect_curiosity(
         work: folder of finished episodes' actions.
         key: everything the actions depend on (params, model ids, code); what another key left in `work` is deleted.
     """
-    attrs = store_attrs(env, params)
     claim(work, key)
-    replayed = 0
-    with (
-        EpisodeWriter(path, attrs, size=attrs.size, state_dim=env.state_dim) as writer,
-        Progress(f"collect_curiosity {attrs.task}", params["episodes"]) as progress,
-    ):
-        for i in range(params["episodes"]):
-            seed = episode_seed(attrs.task, attrs.behaviour, attrs.seed, i)
-            saved = saved_actions(work, i)
-            if saved.is_file():
-                episode = replay(env, seed, saved)
-                replayed += 1
-            else:
-                episode = record_episode(env, seed, lambda seed=seed: (policy(np.random.default_rng([seed, 1])), {}))  # type: ignore[misc]
-                save_actions(saved, episode.prev_action[1:, : env.action_dim])
-            writer.append(episode)
-            progress.update(frames=writer.frames)
-    return {"episodes": len(writer.episodes), "frames": writer.frames, "replayed": replayed}
+
+    def record(_: int, seed: int) -> Episode:
+        return record_episode(env, seed, lambda: (policy(np.random.default_rng([seed, 1])), {}))
+
+    return collect_resuming(env, path, params, work, "collect_curiosity", record)

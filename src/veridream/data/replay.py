@@ -2,15 +2,16 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from veridream.data.collection import record_episode
+from veridream.data.collection import record_episode, store_attrs
 from veridream.envs.base import Env
-from veridream.io.episode_store import Episode
+from veridream.io.episode_store import Episode, EpisodeWriter, episode_seed
+from veridream.io.progress import Progress
 from veridream.provenance.digest import canonical
 
 KEY = "key.json"
@@ -65,3 +66,28 @@ def replay(env: Env, seed: int, saved: Path) -> Episode:
     if len(episode.reward) - 1 != len(actions):
         raise ValueError(f"{saved}: the episode ended after {len(episode.reward) - 1} of {len(actions)} saved actions; delete {saved.parent} and run again")
     return episode
+
+
+def collect_resuming(env: Env, path: str | Path, params: Mapping[str, Any], work: Path, title: str, record: Callable[[int, int], Episode]) -> dict[str, int]:
+    """Writes the whole store at `path`, episodes that `work` (claimed before) holds from their actions; returns {episodes, frames, replayed}.
+
+    Args:
+        params: of data.collection.store_attrs.
+        title: of the progress lines; the task follows.
+        record: (number of the episode, its seed) -> a new episode; its actions are saved as it ends.
+    """
+    attrs = store_attrs(env, params)
+    replayed = 0
+    with EpisodeWriter(path, attrs, size=attrs.size, state_dim=env.state_dim) as writer, Progress(f"{title} {attrs.task}", params["episodes"]) as progress:
+        for i in range(params["episodes"]):
+            seed = episode_seed(attrs.task, attrs.behaviour, attrs.seed, i)
+            saved = saved_actions(work, i)
+            if saved.is_file():
+                episode = replay(env, seed, saved)
+                replayed += 1
+            else:
+                episode = record(i, seed)
+                save_actions(saved, episode.prev_action[1:, : env.action_dim])
+            writer.append(episode)
+            progress.update(frames=writer.frames)
+    return {"episodes": len(writer.episodes), "frames": writer.frames, "replayed": replayed}

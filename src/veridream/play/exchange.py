@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+HEED = 0.2  # seconds after which a waiting simulator looks for signals: the system may have handed Ctrl-C to another thread, which wakes nobody
 PATIENCE = 5.0  # seconds a request waits for the next view before it gets the present one again
 
 
@@ -36,19 +37,28 @@ class Exchange:
         self._changed = threading.Condition()
         self._view = View(0, b"", {})
         self._keys: frozenset[str] | None = frozenset()  # the answer to the present view; None: not yet given
-        self._closed = False
+        self._closed = self._interrupted = False
 
     def show(self, frame: np.ndarray, facts: Mapping[str, Any]) -> None:
         """The last view, which needs no answer."""
         self._publish(frame, facts, frozenset())
 
     def ask(self, frame: np.ndarray, facts: Mapping[str, Any]) -> frozenset[str]:
-        """Shows a frame and waits for the keys held when the page saw it."""
+        """Shows a frame and waits for the keys held when the page saw it. Raises KeyboardInterrupt after `interrupt`."""
         self._publish(frame, facts, None)
         with self._changed:
-            self._changed.wait_for(lambda: self._keys is not None)
-            assert self._keys is not None
+            while not self._changed.wait_for(lambda: self._keys is not None or self._interrupted, HEED):
+                continue
+            if self._interrupted or self._keys is None:
+                raise KeyboardInterrupt
             return self._keys
+
+    def interrupt(self, *_: object) -> None:
+        """A signal handler: ends the present or next `ask`. (An exception from the signal itself could strike between taking the lock and using it,
+        and leave it taken for ever.)"""
+        with self._changed:  # re-entrant: the handler runs in the thread that asks, wherever that is
+            self._interrupted = True
+            self._changed.notify_all()
 
     def _publish(self, frame: np.ndarray, facts: Mapping[str, Any], keys: frozenset[str] | None) -> None:
         png = encode(frame)

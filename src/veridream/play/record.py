@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from veridream.data.collection import Policy, record_episode, store_attrs
-from veridream.data.replay import claim, claimed, replay, save_actions, saved_actions
+from veridream.data.replay import claim, claimed, collect_resuming
 from veridream.envs.base import Env
-from veridream.io.episode_store import Episode, EpisodeWriter, StoreError, episode_seed
-from veridream.io.progress import Progress
+from veridream.io.episode_store import Episode, StoreError
 from veridream.play.exchange import Exchange
 from veridream.play.keys import BEGIN, action
 
@@ -28,21 +27,10 @@ def record_play(env: Env, path: Path, params: Mapping[str, Any], exchange: Excha
     if work.exists() and not claimed(work, key):
         raise StoreError(f"{work}: holds episodes that were played with other settings or packages; go on with those, or delete it")
     claim(work, key)
-    replayed = 0
-    with EpisodeWriter(path, attrs, size=attrs.size, state_dim=env.state_dim) as writer, Progress(f"play {attrs.task}", params["episodes"]) as progress:
-        for i in range(params["episodes"]):
-            seed = episode_seed(attrs.task, attrs.behaviour, attrs.seed, i)
-            saved = saved_actions(work, i)
-            if saved.is_file():
-                episode = replay(env, seed, saved)
-                replayed += 1
-            else:
-                episode = _played(env, seed, exchange, {"episode": i + 1, "episodes": params["episodes"]})
-                save_actions(saved, episode.prev_action[1:, : env.action_dim])
-            writer.append(episode)
-            progress.update(frames=writer.frames)
-    exchange.show(episode.frame[-1], {"phase": "done"})
-    return {"episodes": len(writer.episodes), "frames": writer.frames, "replayed": replayed}
+    count = params["episodes"]
+    counts = collect_resuming(env, path, params, work, "play", lambda i, seed: _played(env, seed, exchange, {"episode": i + 1, "episodes": count}))
+    exchange.show(env.render(), {"phase": "done"})
+    return counts
 
 
 def _played(env: Env, seed: int, exchange: Exchange, number: dict[str, int]) -> Episode:
