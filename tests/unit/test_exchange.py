@@ -38,6 +38,7 @@ def test_an_interrupt_that_the_system_hands_to_another_thread_ends_the_ask_and_e
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
                 exchange.ask(FRAME, {})
+        assert rescue.is_alive(), "it took the rescue to end it"
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGINT, before)
