@@ -21,14 +21,14 @@ def main() -> None:
                 r["claim"],
                 r["where"],
                 number(r["paper"]) + (f" ({r['source']})" if r["paper"] is not None else ""),
-                with_interval(r["ours"], r["low"], r["high"]),
+                with_interval(r["ours"], r["low"], r["high"]) + (f" ({r['each']})" if r["each"] else ""),
             ]
             + [r["unit"], number(r["n"]), r["verdict"], r["note"]]
             for r in rows
         ]
         counts = Counter(r["verdict"] for r in rows)
         summary = ", ".join(f"{counts[v]} {v}" for v in VERDICTS)
-        table = markdown_table(["claim", "where", "paper", "here [interval]", "unit", "n", "verdict", "note"], body)
+        table = markdown_table(["claim", "where", "paper", "here [interval] (each base model)", "unit", "n", "verdict", "note"], body)
         job.out["markdown"].write_text(f"### Claims, scale {job.params['scale']}: {summary}\n\n{table}")
         job.counts = dict(sorted(counts.items()))
 

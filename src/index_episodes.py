@@ -7,7 +7,8 @@ from veridream.provenance.stage import stage
 with stage("index_episodes", inputs=("stores", "verdicts"), outputs=("episodes", "counts")) as job:
     p, stores = job.params, job.inputs["stores"]
     check_verdicts({s: recorded_id(s)["sha256"] for s in stores}, job.inputs["verdicts"])
-    index = build_index(stores, p["split"]["salt"], p["split"]["heldout"], p["seen"], p["unseen"])
+    split = p["split"]
+    index = build_index(stores, split["salt"], split["heldout"], p["seen"], p["unseen"], split["tune"], p["episodes"])
     save_index(job.out["episodes"], index)
     gone = p.get("skipped", {})
     write_counts(job.out["counts"], frame_counts(index) + skipped_counts(gone, "corpus" if p["seen"] else "test"))

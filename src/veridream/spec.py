@@ -29,7 +29,7 @@ BEHAVIOURS = ("noop", "random", "expert", "transformed", "noise", "switched", "c
 SEGMENTS = ("noop", "random", "expert", "transformed", "noise")  # what can act in a segment of a switched episode
 EXPERT_BEHAVIOURS = ("expert", "transformed", "noise")  # for tasks that have an expert
 ROLES = ("corpus", "targeted", "test")  # pretraining data; data collected on unseen tasks; held-out data of unseen tasks
-SPLITS = ("train", "heldout")
+SPLITS = ("train", "heldout", "tune", "spare")  # tune: choices are made on it, nothing is reported; spare: another replicate trains on it
 PREDICTORS = ("u_r", "u_f", "u_s")  # round-trip residual, flow instability, inter-seed variance
 MOTION_FLOOR = 1e-3  # lower clamp of the latent motion m in u / m
 PSNR_CAP = 80.0  # dB; PSNR of (near) identical images
@@ -43,6 +43,7 @@ TARGETED_PREFIX = "targeted_"  # targeted_<source>, source one of SOURCES
 SOURCES = ("noop", "random", "expert", "curiosity", "combined", "matched")  # matched: combined at one source's budget
 TARGETED = tuple(TARGETED_PREFIX + s for s in SOURCES)
 MODELS = (BASE, *ARMS, *TARGETED)
+REPLICATE_PREFIX = "replicate_"  # replicate_<n>: the base again, with another training seed and other episode counts; params.replicates
 
 # Columns of results/<scale>/scores/<model>.parquet, one row a held-out sequence.
 SCORE_ID_COLUMNS = ("model", "task", "domain", "seen", "behaviour", "store", "episode", "start")

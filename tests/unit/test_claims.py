@@ -3,6 +3,7 @@
 import copy
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -10,8 +11,9 @@ from helpers import score_tables
 from veridream import spec
 from veridream.results.claims import judge, load_claims
 from veridream.results.columns import by_model
-from veridream.results.evidence import MEASURES, Evidence
+from veridream.results.evidence import MEASURES, Evidence, NotAvailable
 from veridream.results.intervals import Estimate
+from veridream.results.markdown import number
 from veridream.results.verdicts import COLUMNS, VERDICTS, Rule, boundary, verdict
 from veridream.stats.bootstrap import Boot
 
@@ -139,7 +141,9 @@ def test_the_ledger_covers_every_numbered_table_and_figure_claimed():
 
 @pytest.fixture(scope="module")
 def ev() -> Evidence:
-    scores = by_model([(m, score_tables.columns(score_tables.score_rows(m, 8))) for m in spec.MODELS], (*spec.SCORE_ID_COLUMNS, *spec.SCORE_COLUMNS))
+    scores = by_model(
+        [(m, score_tables.columns(score_tables.score_rows(m, 8))) for m in (*spec.MODELS, "replicate_1")], (*spec.SCORE_ID_COLUMNS, *spec.SCORE_COLUMNS)
+    )
     plans = by_model([(m, score_tables.columns(score_tables.mpc_rows(m))) for m in ("none", "uniform_both", *spec.TARGETED)], spec.MPC_COLUMNS)
     return Evidence(scores, plans, boot=Boot(60))
 
@@ -163,6 +167,32 @@ def test_a_scale_that_shows_nothing_draws_no_verdict(ev):
     rows = [judge(c, ev, "smoke") for c in load_claims(LEDGER)]
     assert {r["verdict"] for r in rows} == {"not tested at this scale"}
     assert next(r for r in rows if r["id"] == "rho-u-r")["ours"] is not None
+
+
+def test_a_claim_on_the_base_needs_its_replicates_to_agree(ev):
+    claim = next(c for c in load_claims(LEDGER) if c.id == "in-distribution-gain")
+    base, other = ev.scores["base"], ev.scores["replicate_1"]
+    alone = [judge(claim, Evidence({"base": t}, boot=ev.boot), "laptop") for t in (base, other)]
+    both = judge(claim, ev, "laptop")
+    assert both["ours"] == pytest.approx((alone[0]["ours"] + alone[1]["ours"]) / 2) and both["each"] == "; ".join(number(a["ours"]) for a in alone)
+    assert (both["low"], both["high"]) == (min(a["low"] for a in alone), max(a["high"] for a in alone))
+    worse = {**other, "dpsnr": other["dpsnr"] - 20.0}
+    assert (
+        alone[0]["verdict"] == "reproduced" and judge(claim, Evidence({"base": base, "replicate_1": worse}, boot=ev.boot), "laptop")["verdict"] != "reproduced"
+    )
+    assert alone[0]["each"] == "" and judge(next(c for c in load_claims(LEDGER) if c.id == "coverage-asr-vs-base"), ev, "laptop")["each"] == ""
+
+
+def test_permuted_counts_compare_a_task_with_itself(ev):
+    base = ev.scores["base"]
+    tasks = sorted(set(base["task"][base["seen"]]))
+    factor = np.array([1.0 + tasks.index(t) if t in tasks else 1.0 for t in base["task"]])
+    for rho in (1.0, -1.0):  # a task's ratio rises or falls by its factor
+        table = {**base, "frames_train": base["frames_train"] * factor, "asr_shuffled": base["asr_shuffled"] + rho * factor * base["asr_true"]}
+        got = MEASURES["permuted_counts"](Evidence({"base": base, "replicate_1": table}, boot=Boot(40)), metric="asr")
+        assert got.value == pytest.approx(rho) and got.low <= rho <= got.high + 1e-9
+    with pytest.raises(NotAvailable, match="one base model"):
+        MEASURES["permuted_counts"](Evidence({"base": base}), metric="asr")
 
 
 def test_a_missing_model_is_not_tested_and_named(ev):

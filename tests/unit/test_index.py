@@ -58,6 +58,21 @@ def test_the_share_is_kept_and_the_salt_matters():
     assert sides != [split_of("corpus", "b", "corpus/x/y-s0", i, 0.2) for i in range(5000)]
 
 
+def test_the_tune_side_is_cut_from_the_training_side_alone():
+    before, after = ([split_of("corpus", "a", "corpus/x/y-s0", i, 0.2, tune) for i in range(5000)] for tune in (0.0, 0.1))
+    assert after.count("tune") / 5000 == pytest.approx(0.1, abs=0.02)
+    assert all(a == b or (b, a) == ("train", "tune") for a, b in zip(after, before, strict=True))
+    assert split_of("test", "a", "test/x/y-s2", 0, 0.2, 0.8) == "heldout" and split_of("targeted", "a", "targeted/x/y-s1", 0, 0.2, 0.8) == "train"
+
+
+def test_training_episodes_beyond_a_models_own_are_spare(stores, index):
+    some = build_index(stores, "salt", 0.3, SEEN, UNSEEN, episodes={"pygame-pong": {"random": 5}})
+    cut = (index.behaviour == "random") & (index.role == "corpus") & (index.episode >= 5) & (index.split == "train")
+    assert cut.any() and set(some.split[cut]) == {"spare"} and some.split[~cut].tolist() == index.split[~cut].tolist()
+    with pytest.raises(ValueError, match="task pygame-pong has no train episode"):
+        build_index(stores, "salt", 0.3, SEEN, UNSEEN, episodes={"pygame-pong": {"random": 0, "expert": 0}})
+
+
 def test_the_order_of_the_stores_does_not_matter(stores, index, tmp_path):
     again = build_index(stores[::-1], "salt", 0.3, SEEN, UNSEEN)
     save_index(tmp_path / "a", index)
@@ -111,6 +126,8 @@ def test_a_task_without_a_side(stores):
     with pytest.raises(ValueError, match=r"task pygame-pong has no heldout episode among its 20 corpus episodes; collect more.*split\.salt"):
         build_index(stores, "salt", 1e-9, SEEN, UNSEEN)
     assert set(build_index(stores, "salt", 0.0, SEEN, UNSEEN).select(role="corpus").split) == {"train"}, "nothing is held out, and none is asked for"
+    with pytest.raises(ValueError, match="task pygame-pong has no tune episode"):
+        build_index(stores, "salt", 0.3, SEEN, UNSEEN, tune=1e-9)
     with pytest.raises(ValueError, match="task pygame-pong has no train episode"):
         build_index(stores, "salt", 1.0, SEEN, UNSEEN)
     with pytest.raises(ValueError, match="task pygame-reacher-easy has no heldout episode among its 0 test episodes"):

@@ -9,7 +9,8 @@ from veridream import spec
 from veridream.params import tasks as tasks_module
 from veridream.params.load import ROOT, ParamsError, load_params
 from veridream.params.model import Params
-from veridream.params.slices import behaviour_counts, curiosity_stores, episode_counts, stage_params, stores
+from veridream.params.model import Replicate
+from veridream.params.slices import base_models, behaviour_counts, curiosity_stores, episode_counts, stage_params, stores
 from veridream.params.tasks import UnknownTask, registry, task
 from veridream.provenance.jobs import RECEIPT_NAMES, NoSuchJob, params_now, params_of, split_receipt, wildcards_of
 
@@ -31,7 +32,7 @@ NO_EXPERT = "tasks: {seen: [atari-asterix, pygame-pong]}\n"
 
 def test_the_papers_behaviours_go_with_a_task_that_has_no_expert(scale):
     p = scale(NO_EXPERT + "collect: {counts: [9, 9]}")
-    assert p.collect.shares == {"switched": 1.0} and behaviour_counts(p, "atari-asterix") == {"switched": 9}
+    assert p.collect.shares == {"switched": 1.0} and behaviour_counts(p, "atari-asterix", 9) == {"switched": 9}
 
 
 def test_a_switched_job_reads_its_own_params_and_others_do_not(scale):
@@ -165,8 +166,9 @@ def test_the_params_behind_a_receipt_are_those_of_its_wildcards():
     "receipt, said",
     [
         ("results/smoke/receipts/bake_bread/base.json", "no stage is called 'bake_bread'"),
-        ("results/smoke/receipts/train_tokenizer/other.json", "writes receipts named base, not 'other'"),
-        ("results/smoke/receipts/collect_episodes/corpus/no-such-task/expert-s0.json", "no such store under the current params"),
+        ("results/smoke/receipts/train_tokenizer/other.json", "writes receipts named {model}, not 'other'"),
+        ("results/smoke/receipts/train_dynamics/replicate_2.json", "no such store or replicate under the current params"),
+        ("results/smoke/receipts/collect_episodes/corpus/no-such-task/expert-s0.json", "no such store or replicate under the current params"),
         ("results/smoke/figures/density.svg", "is not results/<scale>/receipts"),
     ],
 )
@@ -191,6 +193,8 @@ def other(value: Any) -> Any:
             return {"fast": "full", "muon": "adamw", "cosine": "constant", "all": "masked", "sqrt": "frames"}.get(value, value + "x")
         case tuple():
             return tuple(other(x) for x in value)
+        case Replicate(seed=seed, counts_seed=counts):
+            return Replicate(seed=seed + 1, counts_seed=counts)
         case [first, *rest]:
             return [*rest, first] if rest and first != rest[0] else [*rest, other(first)]
     raise TypeError(value)
@@ -222,7 +226,9 @@ def read_by_jobs(p: Params) -> Any:
         f"collect_curiosity/{p.tasks.unseen[0]}-s{p.targeted.seed}",
         "index_episodes/corpus",
         "index_episodes/test",
+        "index_episodes/replicate_1",
         "train_tokenizer/base",
+        "train_tokenizer/replicate_1",
         "train_dynamics/base",
     ]
     names += ["finetune_world_model/control", "finetune_world_model/targeted_matched", "score_rollouts/base", "plan_mpc/none", "compare_to_paper/claims"]
@@ -249,8 +255,27 @@ def test_episode_counts_are_a_permutation_and_behaviours_sum_up():
     assert sorted(counts.values()) == sorted(p.collect.counts) and set(counts) == set(p.tasks.seen)
     assert counts != dict(zip(p.tasks.seen, p.collect.counts, strict=True)), "the order of the tasks must not be the order of the counts"
     for t, n in counts.items():
-        shares = behaviour_counts(p, t)
+        shares = behaviour_counts(p, t, n)
         assert sum(shares.values()) == n and min(shares.values()) >= 1 and set(shares) == set(p.collect.shares)
+
+
+def test_a_replicate_is_the_base_with_its_own_seed_and_counts():
+    p = load_params("laptop")
+    for stage, section in (("train_tokenizer", "tokenizer"), ("train_dynamics", "dynamics")):
+        base, own = (stage_params(p, stage, model=m) for m in base_models(p))
+        assert own[section]["train"].pop("seed") == p.replicates[0].seed != base[section]["train"].pop("seed") and own == base
+    counts = [episode_counts(p, m) for m in base_models(p)]
+    assert counts[0] != counts[1] and sorted(counts[0].values()) == sorted(counts[1].values())
+    index = [stage_params(p, "index_episodes", part=part)["episodes"] for part in ("corpus", "replicate_1")]
+    assert [sum(index[0][t].values()) for t in p.tasks.seen] == list(counts[0].values())
+    for s in stores(p):
+        if s["role"] == "corpus":
+            assert s["episodes"] == max(each[s["task"]][s["behaviour"]] for each in index), "a store holds what the greediest base model needs"
+
+
+def test_shares_that_leave_nothing_to_train_on_are_refused(scale):
+    with pytest.raises(ParamsError, match=r"split: heldout \(0.6\) and tune \(0.4\) leave nothing to train on"):
+        scale("split: {heldout: 0.6, tune: 0.4}")
 
 
 def test_stores_are_named_once(lacking):

@@ -67,5 +67,5 @@ def test_every_possible_window_can_be_asked_for(lengths, frames, seed):
     if room:
         out = choose_sequences(make_index(corpus(lengths)), ["a"], room, frames, seed)
         assert len(set(out.windows.start.tolist())) == room
-    with pytest.raises(ValueError, match=rf"task a: {room} held-out windows of {frames} frames"):
+    with pytest.raises(ValueError, match=rf"task a: {room} heldout windows of {frames} frames"):
         choose_sequences(make_index(corpus(lengths)), ["a"], room + 1, frames, seed)

@@ -28,7 +28,7 @@ def test_one_count_is_every_tasks():
 
 def test_a_task_without_an_expert_shows_the_other_behaviours(scale):
     p = scale("tasks: {seen: [atari-asterix, pygame-pong]}\ncollect: {counts: [4], shares: {random: 0.5, expert: 0.5}}")
-    assert behaviour_counts(p, "atari-asterix") == {"random": 4} and behaviour_counts(p, "pygame-pong") == {"random": 2, "expert": 2}
+    assert behaviour_counts(p, "atari-asterix", 4) == {"random": 4} and behaviour_counts(p, "pygame-pong", 4) == {"random": 2, "expert": 2}
     with pytest.raises(ParamsError, match=r"collect\.shares: atari-asterix has no expert"):
         scale("tasks: {seen: [atari-asterix, pygame-pong]}\ncollect: {counts: [4], shares: {expert: 0.4, noise: 0.6}}")
     p = scale("tasks: {unseen: [ms-push-banana, cup-catch-var1]}")

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(workflow.basedir, "src"))
 
 from veridream import spec
 from veridream.params.load import ParamsError, load_params
-from veridream.params.slices import curiosity_stores, stage_params, stores
+from veridream.params.slices import base_models, curiosity_stores, stage_params, stores
 from veridream.provenance.digest import canonical, code_digest, job_domains
 from veridream.provenance.jobs import CLIP_MODELS, FIGURES, MPC_MODELS, TABLES, workflow_jobs
 
@@ -22,6 +22,7 @@ try:
 except ParamsError as e:
     raise WorkflowError(str(e)) from None
 
+BASES = base_models(PARAMS)  # the base model and its replicates
 COLLECTED = [s for s in spec.SOURCES if s not in ("combined", "matched")]
 
 
@@ -30,8 +31,8 @@ wildcard_constraints:
     task="[a-z0-9]+(-[a-z0-9]+)*",
     behaviour="|".join(spec.BEHAVIOURS),
     seed="[0-9]+",
-    part="corpus|test",
-    model="|".join(spec.MODELS),
+    part="|".join(("corpus", "test", *BASES[1:])),
+    model="|".join((*spec.MODELS, *BASES[1:])),
     table="|".join(TABLES),
     figure="|".join(FIGURES),
 
@@ -81,12 +82,17 @@ CORPUS = [store_path(s) for s in PLAIN_STORES if s["role"] == "corpus"]
 TEST = [store_path(s) for s in PLAIN_STORES if s["role"] == "test"]
 CURIOSITY = [store_path(s) for s in curiosity_stores(PARAMS)]
 TARGETED_STORES = [store_path(s) for s in PLAIN_STORES if s["role"] == "targeted"] + CURIOSITY
-# Two indices, so that a new unseen task leaves pretraining alone.
-INDEXED = {"corpus": CORPUS, "test": TEST}
-INDEX, TEST_INDEX = (f"{R}/index/{part}.parquet" for part in INDEXED)
-COUNTS = [f"{R}/index/{part}.counts.csv" for part in INDEXED]
+# Indices of their own for the test stores, so that a new unseen task leaves pretraining alone, and for each replicate, which trains on other episodes.
+INDEXED = {"corpus": CORPUS, "test": TEST} | {m: CORPUS for m in BASES[1:]}
+INDEX, TEST_INDEX = f"{R}/index/corpus.parquet", f"{R}/index/test.parquet"
+COUNTS = [f"{R}/index/{part}.counts.csv" for part in ("corpus", "test")]
 STORES = [*CORPUS, *TEST, *TARGETED_STORES]
 VERDICTS = [verdict_path(s) for s in STORES]
+
+
+def index_of(w):
+    """The index a model was trained by."""
+    return f"{R}/index/{w.model}.parquet" if w.model in BASES[1:] else INDEX
 
 
 def targeted_stores(model):

@@ -3,9 +3,10 @@
 
 rule score_rollouts:
     input:
-        ids([INDEX, TEST_INDEX, *CORPUS, *TEST]),
+        ids([TEST_INDEX, *CORPUS, *TEST]),
+        lambda w: ids(index_of(w)),
         lambda w: ids([f"{R}/tokenizer/{w.model}", f"{R}/dynamics/{w.model}"]),
-        index=ancient([INDEX, TEST_INDEX]),
+        index=ancient(lambda w: [index_of(w), TEST_INDEX]),
         stores=ancient(CORPUS + TEST),
         tokenizer=ancient(R + "/tokenizer/{model}"),
         dynamics=ancient(R + "/dynamics/{model}"),

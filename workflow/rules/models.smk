@@ -1,22 +1,25 @@
-# Tokenizer, latents, dynamics; then the arms of Table 1 and the targeted finetunes of Table 2.
+# Tokenizer, latents, dynamics, of the base model and its replicates; then the arms of Table 1 and the targeted finetunes of Table 2.
 
-LOOKED_AT = [f"{R}/tokenizer/base"] if PARAMS.dynamics.train.watch.every else []  # decodes held-out rollouts while the dynamics trains
+LOOKED_AT = [R + "/tokenizer/{model}"] if PARAMS.dynamics.train.watch.every else []  # decodes held-out rollouts while the dynamics trains
 
 
 rule train_tokenizer:
     input:
-        ids([INDEX, *CORPUS]),
-        index=ancient(INDEX),
+        ids(CORPUS),
+        lambda w: ids(index_of(w)),
+        index=ancient(index_of),
         stores=ancient(CORPUS),
     output:
-        model=directory(f"{R}/tokenizer/base"),
-        id=f"{R}/tokenizer/base.id",
-        metrics=f"{R}/tokenizer/base.metrics.jsonl",
-        receipt=f"{R}/receipts/train_tokenizer/base.json",
+        model=directory(R + "/tokenizer/{model}"),
+        id=R + "/tokenizer/{model}.id",
+        metrics=R + "/tokenizer/{model}.metrics.jsonl",
+        receipt=R + "/receipts/train_tokenizer/{model}.json",
     log:
-        f"{R}/logs/train_tokenizer/base.log",
+        R + "/logs/train_tokenizer/{model}.log",
     benchmark:
-        f"{R}/benchmarks/train_tokenizer/base.tsv"
+        R + "/benchmarks/train_tokenizer/{model}.tsv"
+    wildcard_constraints:
+        model="|".join(BASES),
     threads: PARAMS.tokenizer.train.workers * PARAMS.tokenizer.train.threads
     resources:
         mem_mb=4000,
@@ -25,10 +28,10 @@ rule train_tokenizer:
     params:
         code=code("train_tokenizer"),
         p=p("train_tokenizer"),
-        work=f"{R}/work/train_tokenizer/base",
+        work=R + "/work/train_tokenizer/{model}",
         lpips=LPIPS,
     message:
-        "train_tokenizer: masked autoencoder"
+        "train_tokenizer: {wildcards.model}, masked autoencoder"
     shell:
         "python src/train_tokenizer.py --params {params.p:q} --code {params.code} --receipt {output.receipt} --work {params.work} "
         "--index {input.index} --stores {input.stores} --lpips {params.lpips} --model {output.model} --metrics {output.metrics} 2>&1 | tee {log}"
@@ -36,18 +39,21 @@ rule train_tokenizer:
 
 rule encode_latents:
     input:
-        ids([INDEX, f"{R}/tokenizer/base", *CORPUS]),
-        index=ancient(INDEX),
+        ids([R + "/tokenizer/{model}", *CORPUS]),
+        lambda w: ids(index_of(w)),
+        index=ancient(index_of),
         stores=ancient(CORPUS),
-        tokenizer=ancient(f"{R}/tokenizer/base"),
+        tokenizer=ancient(R + "/tokenizer/{model}"),
     output:
-        latents=directory(f"{R}/latents/base"),
-        id=f"{R}/latents/base.id",
-        receipt=f"{R}/receipts/encode_latents/base.json",
+        latents=directory(R + "/latents/{model}"),
+        id=R + "/latents/{model}.id",
+        receipt=R + "/receipts/encode_latents/{model}.json",
     log:
-        f"{R}/logs/encode_latents/base.log",
+        R + "/logs/encode_latents/{model}.log",
     benchmark:
-        f"{R}/benchmarks/encode_latents/base.tsv"
+        R + "/benchmarks/encode_latents/{model}.tsv"
+    wildcard_constraints:
+        model="|".join(BASES),
     threads: 1
     resources:
         mem_mb=3000,
@@ -65,20 +71,23 @@ rule encode_latents:
 
 rule train_dynamics:
     input:
-        ids([INDEX, f"{R}/latents/base", *LOOKED_AT, *CORPUS]),
-        index=ancient(INDEX),
+        ids([R + "/latents/{model}", *LOOKED_AT, *CORPUS]),
+        lambda w: ids(index_of(w)),
+        index=ancient(index_of),
         stores=ancient(CORPUS),
-        latents=ancient(f"{R}/latents/base"),
+        latents=ancient(R + "/latents/{model}"),
         tokenizer=ancient(LOOKED_AT),
     output:
-        model=directory(f"{R}/dynamics/base"),
-        id=f"{R}/dynamics/base.id",
-        metrics=f"{R}/dynamics/base.metrics.jsonl",
-        receipt=f"{R}/receipts/train_dynamics/base.json",
+        model=directory(R + "/dynamics/{model}"),
+        id=R + "/dynamics/{model}.id",
+        metrics=R + "/dynamics/{model}.metrics.jsonl",
+        receipt=R + "/receipts/train_dynamics/{model}.json",
     log:
-        f"{R}/logs/train_dynamics/base.log",
+        R + "/logs/train_dynamics/{model}.log",
     benchmark:
-        f"{R}/benchmarks/train_dynamics/base.tsv"
+        R + "/benchmarks/train_dynamics/{model}.tsv"
+    wildcard_constraints:
+        model="|".join(BASES),
     threads: PARAMS.dynamics.train.workers * PARAMS.dynamics.train.threads
     resources:
         mem_mb=4000,
@@ -87,9 +96,9 @@ rule train_dynamics:
     params:
         code=code("train_dynamics"),
         p=p("train_dynamics"),
-        work=f"{R}/work/train_dynamics/base",
+        work=R + "/work/train_dynamics/{model}",
     message:
-        "train_dynamics: shortcut flow matching"
+        "train_dynamics: {wildcards.model}, shortcut flow matching"
     shell:
         "python src/train_dynamics.py --params {params.p:q} --code {params.code} --receipt {output.receipt} --work {params.work} "
         "--index {input.index} --stores {input.stores} --latents {input.latents} --tokenizer {input.tokenizer} "

@@ -1,5 +1,5 @@
 # Tables, figures, clips, the claims ledger, the page.
-SCORES = [f"{R}/scores/{m}.parquet" for m in spec.MODELS]
+SCORES = [f"{R}/scores/{m}.parquet" for m in (*spec.MODELS, *BASES[1:])]
 MPC = [f"{R}/mpc/{m}.parquet" for m in MPC_MODELS]
 TABLE_SCORES = {
     "coverage": [f"{R}/scores/{m}.parquet" for m in (spec.BASE, *spec.ARMS)],

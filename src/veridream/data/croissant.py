@@ -55,7 +55,7 @@ COLUMNS = {
     "episode": "number within its store",
     "offset": "its first row in the store",
     "length": "rows: agent steps and one",
-    "split": "train or heldout",
+    "split": "train, heldout, tune or spare",
     "seen": "whether the task is one of the pretraining tasks",
 }
 

@@ -1,7 +1,7 @@
 """The index of every episode: where it lies, which split it is in. One row an episode, stored as parquet.
 
-Split: corpus episodes by a hash of (salt, store, episode), so an episode never changes sides when others are added;
-targeted stores are training data, test stores are held out.
+Split: corpus episodes by a hash of (salt, store, episode), so an episode never changes sides when others are added, and all base models are
+scored on the same ones; targeted stores are training data, test stores are held out.
 """
 
 import csv
@@ -32,7 +32,7 @@ class Index:
     episode: np.ndarray  # int64, number within its store
     offset: np.ndarray  # int64, its first row in the store
     length: np.ndarray  # int64, rows (agent steps + 1)
-    split: np.ndarray  # train | heldout
+    split: np.ndarray  # train | heldout | tune | spare
     seen: np.ndarray  # bool, is the task one of the pretraining tasks
 
     def __len__(self) -> int:
@@ -79,22 +79,35 @@ def save_index(path: str | Path, index: Index) -> None:
     write_parquet(path, {n: getattr(index, n) for n in COLUMNS})
 
 
-def split_of(role: str, salt: str, store: str, episode: int, heldout: float) -> str:
+def split_of(role: str, salt: str, store: str, episode: int, heldout: float, tune: float = 0.0) -> str:
     """Side of one episode; depends on nothing but its own key."""
     if role != "corpus":
         return "heldout" if role == "test" else "train"
     draw = int.from_bytes(hashlib.sha256(f"{salt}\0{store}\0{episode}".encode()).digest()[:8], "big") / 2**64
-    return "heldout" if draw < heldout else "train"
+    return "heldout" if draw < heldout else "tune" if draw < heldout + tune else "train"
 
 
-def build_index(stores: Sequence[str | Path], salt: str, heldout: float, seen: Sequence[str], unseen: Sequence[str]) -> Index:
+def build_index(
+    stores: Sequence[str | Path],
+    salt: str,
+    heldout: float,
+    seen: Sequence[str],
+    unseen: Sequence[str],
+    tune: float = 0.0,
+    episodes: Mapping[str, Mapping[str, int]] | None = None,
+) -> Index:
     """The index of these stores, in the order of their ids.
+
+    Args:
+        heldout, tune: shares of the corpus on these sides.
+        episodes: {task: {behaviour: n}}: training episodes of the corpus beyond the first n of their store are `spare`; none given: none is.
 
     Raises:
         StoreError: a store cannot be read, two have one id, its path contradicts its attributes, or stores of one domain were made
             with different simulators, renderers or render settings.
         ValueError: a task that is neither seen nor unseen, or that lacks a train or held-out episode (which none needs when `heldout` is 0).
     """
+    first = episodes or {}
     known = dict.fromkeys(seen, True) | dict.fromkeys(unseen, False)
     rows: list[dict[str, Any]] = []
     attrs: dict[str, StoreAttrs] = {}
@@ -107,7 +120,9 @@ def build_index(stores: Sequence[str | Path], salt: str, heldout: float, seen: S
             raise ValueError(f"{path}: task {a.task} is neither in tasks.seen nor in tasks.unseen; add it or leave the store out")
         offset = 0
         for i, e in enumerate(read_manifest(path)["episodes"]):
-            side = split_of(a.role, salt, sid, i, heldout)
+            side = split_of(a.role, salt, sid, i, heldout, tune)
+            if side == "train" and a.role == "corpus" and i >= first.get(a.task, {}).get(a.behaviour, i + 1):
+                side = "spare"
             where = {
                 "store": sid,
                 "task": a.task,
@@ -122,7 +137,7 @@ def build_index(stores: Sequence[str | Path], salt: str, heldout: float, seen: S
             offset += e["length"]
     _same_simulators(attrs)
     index = Index(**{n: np.array([r[n] for r in rows], dtype=_KINDS.get(n, object)) for n in COLUMNS})
-    _both_sides(index, heldout, seen, unseen)
+    _both_sides(index, heldout, tune, seen, unseen)
     return index
 
 
@@ -151,10 +166,10 @@ def _same_simulators(attrs: Mapping[str, StoreAttrs]) -> None:
                 raise StoreError(f"{sid} was made with {name} {value}, {other} with {seen_value}; one corpus has one {name}: collect one of them again")
 
 
-def _both_sides(index: Index, heldout: float, seen: Sequence[str], unseen: Sequence[str]) -> None:
-    sides = (("corpus", "train"), ("corpus", "heldout")) if heldout > 0 else (("corpus", "train"),)
+def _both_sides(index: Index, heldout: float, tune: float, seen: Sequence[str], unseen: Sequence[str]) -> None:
+    sides = [("corpus", side) for side, share in (("train", 1.0), ("heldout", heldout), ("tune", tune)) if share > 0]
     for tasks, needed, remedy in (
-        (seen, sides, "collect more episodes of it (collect.counts), or change split.heldout or split.salt"),
+        (seen, sides, "collect more episodes of it (collect.counts), or change the shares of split, or split.salt"),
         (unseen, (("test", "heldout"),), "collect test episodes of it (targeted.test_episodes; test_behaviours that it can show)"),
     ):
         for t in tasks:

@@ -27,7 +27,15 @@ def table(rows: list[Row]) -> str:
 
 def _row(r: Row) -> str:
     tone = TONES[r["verdict"]]
-    facts = [("where", r["where"]), ("definition", r["definition"]), ("unit", r["unit"]), ("source", r["source"]), ("rule", r["rule"]), ("note", r["note"])]
+    facts = [
+        ("where", r["where"]),
+        ("definition", r["definition"]),
+        ("unit", r["unit"]),
+        ("source", r["source"]),
+        ("rule", r["rule"]),
+        ("base and replicates", r["each"]),
+        ("note", r["note"]),
+    ]
     listing = "".join(f"<dt>{k}</dt><dd>{escape(str(v))}</dd>" for k, v in facts if v)
     text = f"<details><summary>{escape(r['claim'])}</summary><dl>{listing}</dl></details>"
     paper = "" if r["paper"] is None else f"{number(r['paper'])} <small>{escape(r['source'])}</small>"

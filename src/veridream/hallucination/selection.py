@@ -29,11 +29,11 @@ class Sequences:
         return Sequences(Windows(w.store[rows], w.episode[rows], w.start[rows], w.task[rows]), self.row[rows], self.frames)
 
 
-def choose_sequences(index: Index, tasks: list[str], sequences: int, frames: int, seed: int) -> Sequences:
-    """`sequences` windows of `frames` frames a task. Raises ValueError that names a task with fewer possible windows, and the remedy."""
+def choose_sequences(index: Index, tasks: list[str], sequences: int, frames: int, seed: int, split: str = "heldout") -> Sequences:
+    """`sequences` windows of `frames` frames a task, from that side. Raises ValueError that names a task with fewer possible windows, and the remedy."""
     rows, starts = [], []
     for t in sorted(tasks):
-        r, s = _choose_task(index, t, sequences, frames, seed)
+        r, s = _choose_task(index, t, sequences, frames, seed, split)
         rows.append(r)
         starts.append(s)
     row = np.concatenate(rows)
@@ -41,10 +41,10 @@ def choose_sequences(index: Index, tasks: list[str], sequences: int, frames: int
     return Sequences(Windows(index.store[row], index.episode[row], start, index.task[row]), row, frames)
 
 
-def heldout_rows(index: Index, task: str) -> np.ndarray:
+def heldout_rows(index: Index, task: str, split: str = "heldout") -> np.ndarray:
     """Places in the index of a task's scored episodes, by store and episode."""
     role = np.where(index.seen, "corpus", "test")
-    rows = np.flatnonzero((index.task == task) & (index.split == "heldout") & (index.role == role))
+    rows = np.flatnonzero((index.task == task) & (index.split == split) & (index.role == role))
     return rows[np.lexsort((index.episode[rows], index.store[rows].astype(str)))]
 
 
@@ -53,12 +53,12 @@ def task_generator(seed: int, task: str) -> np.random.Generator:
     return np.random.default_rng([seed, int.from_bytes(hashlib.sha256(task.encode()).digest()[:8], "big")])
 
 
-def _choose_task(index: Index, task: str, sequences: int, frames: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    rows = heldout_rows(index, task)
+def _choose_task(index: Index, task: str, sequences: int, frames: int, seed: int, split: str) -> tuple[np.ndarray, np.ndarray]:
+    rows = heldout_rows(index, task, split)
     room = np.maximum(index.length[rows] - frames + 1, 0)
     if room.sum() < sequences:
         raise ValueError(
-            f"task {task}: {int(room.sum())} held-out windows of {frames} frames in {len(rows)} episodes, {sequences} are wanted; "
+            f"task {task}: {int(room.sum())} {split} windows of {frames} frames in {len(rows)} episodes, {sequences} are wanted; "
             "collect more or longer episodes of it, or lower score.sequences, score.context or score.horizon"
         )
     rng = task_generator(seed, task)

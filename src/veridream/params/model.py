@@ -108,9 +108,23 @@ class Targeted(Strict):
     test_seed: Count = Field(default=2, description="seed of the test stores")
 
 
+class Replicate(Strict):
+    """The base model once more, by another draw of what the paper leaves to chance: the training seed, and which task has how many episodes."""
+
+    seed: Count = Field(description="initialisation and batch sampling, of tokenizer and dynamics")
+    counts_seed: Count = Field(description="its own permutation of collect.counts")
+
+
 class Split(Strict):
     heldout: Fraction = Field(default=0.13, description="share of corpus episodes held out, by a hash of the episode key; 0: a corpus that is collected only")
+    tune: Fraction = Field(default=0.0, description="share of a third side: choices between settings are made on it (src/score_tune.py), nothing is reported")
     salt: str = Field(default="veridream", description="salt of that hash")
+
+    @model_validator(mode="after")
+    def _leaves_some(self):
+        if self.heldout + self.tune >= 1.0 > self.heldout:
+            raise ValueError(f"heldout ({self.heldout:g}) and tune ({self.tune:g}) leave nothing to train on")
+        return self
 
 
 class TokenizerArch(Strict):
@@ -295,6 +309,9 @@ class Params(Strict):
     collect: Collect = Collect()
     targeted: Targeted = Targeted()
     split: Split = Split()
+    replicates: list[Replicate] = Field(
+        default=[], description="the base model again, each with its own seed and counts; claims on it then need them all to agree"
+    )
     tokenizer: Tokenizer = Tokenizer()
     dynamics: Dynamics = Dynamics()
     arms: Finetune = Finetune(tokenizer_steps=30_000, dynamics_steps=30_000)

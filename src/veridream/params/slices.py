@@ -8,16 +8,31 @@ import numpy as np
 
 from veridream import spec
 from veridream.params.machine import present, skipped
-from veridream.params.model import Params
+from veridream.params.model import Params, Replicate
 from veridream.params.tasks import task
 
 WMB_JUDGE = ("quantile", "lasting", "gap")  # of params.wmb: what the judge reads, and the export does not
 
 
-def episode_counts(params: Params) -> dict[str, int]:
-    """Corpus episodes a seen task: `collect.counts` in the order of a permutation seeded by `collect.counts_seed`. A skipped task keeps its count."""
-    n, counts = len(params.tasks.seen), params.collect.counts
-    order = np.random.default_rng(params.collect.counts_seed).permutation(n)
+def base_models(params: Params) -> list[str]:
+    """The base model and its replicates."""
+    return [spec.BASE, *(f"{spec.REPLICATE_PREFIX}{i + 1}" for i in range(len(params.replicates)))]
+
+
+def replicate(params: Params, model: str) -> Replicate | None:
+    """The settings of a replicate; None for every other model. Raises StopIteration for one that the params lack."""
+    if not model.startswith(spec.REPLICATE_PREFIX):
+        return None
+    number = int(model.removeprefix(spec.REPLICATE_PREFIX))
+    if not 1 <= number <= len(params.replicates):
+        raise StopIteration(model)
+    return params.replicates[number - 1]
+
+
+def episode_counts(params: Params, model: str = spec.BASE) -> dict[str, int]:
+    """Episodes a seen task from which a base model learns: `collect.counts` in the order of its own seeded permutation. A skipped task keeps its count."""
+    n, counts, own = len(params.tasks.seen), params.collect.counts, replicate(params, model)
+    order = np.random.default_rng(own.counts_seed if own else params.collect.counts_seed).permutation(n)
     return {t: counts[i % len(counts)] for t, i in zip(params.tasks.seen, order, strict=True)}
 
 
@@ -26,9 +41,8 @@ def able(task_id: str, behaviours: Iterable[str]) -> list[str]:
     return [b for b in behaviours if b not in spec.EXPERT_BEHAVIOURS or task(task_id).expert is not None]
 
 
-def behaviour_counts(params: Params, task_id: str, total: int | None = None) -> dict[str, int]:
-    """Corpus episodes of each behaviour on a seen task, each at least one; largest remainder, so they sum to the task's count where it allows."""
-    total = episode_counts(params)[task_id] if total is None else total
+def behaviour_counts(params: Params, task_id: str, total: int) -> dict[str, int]:
+    """`total` corpus episodes of a seen task by behaviour, each at least one; largest remainder, so they sum to the total where it allows."""
     able_to = able(task_id, params.collect.shares)
     shares: dict[str, float] = {b: s for b, s in params.collect.shares.items() if b in able_to and s > 0}
     whole = sum(shares.values()) if len(able_to) < len(params.collect.shares) else 1.0
@@ -47,12 +61,24 @@ def _store(role: str, task_id: str, behaviour: str, seed: int, episodes: int) ->
 def stores(params: Params) -> list[dict[str, Any]]:
     """Every episode store except the curiosity ones: role, task, behaviour, seed, episodes. The order is fixed."""
     c, t = params.collect, params.targeted
-    tasks, totals = present(params), episode_counts(params)
-    out = [_store("corpus", k, b, c.seed, n) for k in tasks["seen"] for b, n in behaviour_counts(params, k, totals[k]).items()]
+    tasks = present(params)
+    out = [_store("corpus", k, b, c.seed, max(each)) for k in tasks["seen"] for b, each in _corpus_counts(params, k).items()]
     for k in tasks["unseen"]:
         out += [_store("targeted", k, b, t.seed, t.episodes) for b in able(k, ("noop", "random", "expert"))]
         out += [_store("test", k, b, t.test_seed, t.test_episodes) for b in able(k, t.test_behaviours)]
     return out
+
+
+def train_episodes(params: Params, model: str) -> dict[str, dict[str, int]]:
+    """{task: {behaviour: n}}: a base model learns from training episodes among the first n of each store; a store holds what the greediest of them needs."""
+    number = base_models(params).index(model)
+    return {t: {b: each[number] for b, each in _corpus_counts(params, t).items()} for t in present(params)["seen"]}
+
+
+def _corpus_counts(params: Params, task_id: str) -> dict[str, list[int]]:
+    """{behaviour: episodes for each of base_models(params)}."""
+    each = [behaviour_counts(params, task_id, episode_counts(params, m)[task_id]) for m in base_models(params)]
+    return {b: [counts[b] for counts in each] for b in each[0]}
 
 
 def curiosity_stores(params: Params) -> list[dict[str, Any]]:
@@ -102,18 +128,20 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
             return {**row, "registry": _registry([row["task"]]), "render": p["render"], **keep, **switched, **cem}
         case "validate_store":
             return {"registry": _registry([wildcards["task"]])}
-        case "index_episodes":  # of the corpus: seen tasks and the split; of the test stores: unseen tasks
-            side, other = ("seen", "unseen") if wildcards["part"] == "corpus" else ("unseen", "seen")
+        case "index_episodes":  # of the corpus, for a base model: seen tasks and its episodes; of the test stores: unseen tasks
+            part = wildcards["part"]
+            side, other = ("unseen", "seen") if part == "test" else ("seen", "unseen")
             left_out = {t: why for t, why in gone.items() if t in getattr(params.tasks, side)}
-            return {"split": p["split"], side: both[side], other: [], **({"skipped": left_out} if left_out else {})}
+            episodes = {} if part == "test" else train_episodes(params, spec.BASE if part == "corpus" else part)
+            return {"split": p["split"], side: both[side], other: [], "episodes": episodes, **({"skipped": left_out} if left_out else {})}
         case "render_report":
             return {"scale": wildcards["scale"], "params": p}
         case "train_tokenizer":
-            return {"tokenizer": p["tokenizer"], "size": params.render.size, "compute": p["compute"]}
+            return {"tokenizer": _seeded(params, p["tokenizer"], wildcards["model"]), "size": params.render.size, "compute": p["compute"]}
         case "encode_latents":
             return device
         case "train_dynamics":
-            return {"dynamics": p["dynamics"], "compute": p["compute"], **_instructions(params, both["seen"])}
+            return {"dynamics": _seeded(params, p["dynamics"], wildcards["model"]), "compute": p["compute"], **_instructions(params, both["seen"])}
         case "finetune_world_model":
             train = {k: {"train": {x: y for x, y in p[k]["train"].items() if x != "watch"}} for k in ("tokenizer", "dynamics")}
             words = _instructions(params, [*both["seen"], *both["unseen"]])
@@ -146,6 +174,12 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
         case "render_clips":
             return {}
     raise KeyError(f"no params slice is defined for stage {stage!r}")
+
+
+def _seeded(params: Params, section: dict[str, Any], model: str) -> dict[str, Any]:
+    """A model section with the training seed of this base model."""
+    own = replicate(params, model)
+    return section | {"train": section["train"] | {"seed": own.seed}} if own else section
 
 
 def _registry(tasks: list[str]) -> list[dict[str, Any]]:

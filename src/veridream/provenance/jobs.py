@@ -9,7 +9,7 @@ from veridream import spec
 from veridream.params.load import ROOT as PARAMS_ROOT
 from veridream.params.load import load_params
 from veridream.params.model import Params
-from veridream.params.slices import curiosity_stores, stage_params, stores
+from veridream.params.slices import base_models, curiosity_stores, stage_params, stores
 
 # results/<scale>/receipts/<stage>/<name>.json: the name of each stage's receipts, as in workflow/rules/*.smk
 _STORE = "{role}/{task}/{behaviour}-s{seed}"
@@ -17,9 +17,9 @@ RECEIPT_NAMES = {
     "collect_episodes": _STORE,
     "validate_store": _STORE,
     "index_episodes": "{part}",
-    "train_tokenizer": "base",
-    "encode_latents": "base",
-    "train_dynamics": "base",
+    "train_tokenizer": "{model}",
+    "encode_latents": "{model}",
+    "train_dynamics": "{model}",
     "finetune_world_model": "{model}",
     "score_rollouts": "{model}",
     "collect_curiosity": "{task}-s{seed}",
@@ -42,8 +42,8 @@ _PATTERNS = {
     "task": "[a-z0-9]+(?:-[a-z0-9]+)*",
     "behaviour": "|".join(spec.BEHAVIOURS),
     "seed": "[0-9]+",
-    "part": "corpus|test",
-    "model": "|".join((spec.NO_MODEL, *spec.MODELS)),
+    "part": f"corpus|test|{spec.REPLICATE_PREFIX}[0-9]+",
+    "model": "|".join((spec.NO_MODEL, *spec.MODELS, f"{spec.REPLICATE_PREFIX}[0-9]+")),
     "table": "[a-z0-9_]+",
     "figure": "[a-z0-9_]+",
 }
@@ -56,17 +56,18 @@ class NoSuchJob(ValueError):
 def workflow_jobs(params: Params) -> dict[str, list[dict[str, Any]]]:
     """{stage: the wildcards of each of its jobs} of the whole DAG under these params; what `rule all` asks for."""
     stores_ = [{k: s[k] for k in ("role", "task", "behaviour", "seed")} for s in stores(params) + curiosity_stores(params)]
+    bases = [{"model": m} for m in base_models(params)]
     judged = [{"model": spec.BASE}] if params.wmb.items else []
     return {
         "collect_episodes": [s for s in stores_ if s["behaviour"] != "curiosity"],
         "collect_curiosity": [s for s in stores_ if s["behaviour"] == "curiosity"],
         "validate_store": stores_,
-        "index_episodes": [{"part": part} for part in ("corpus", "test")],
-        "train_tokenizer": [{}],
-        "encode_latents": [{}],
-        "train_dynamics": [{}],
+        "index_episodes": [{"part": part} for part in ("corpus", "test", *base_models(params)[1:])],
+        "train_tokenizer": bases,
+        "encode_latents": bases,
+        "train_dynamics": bases,
         "finetune_world_model": [{"model": m} for m in (*spec.ARMS, *spec.TARGETED)],
-        "score_rollouts": [{"model": m} for m in spec.MODELS],
+        "score_rollouts": [*({"model": m} for m in spec.MODELS), *bases[1:]],
         "plan_mpc": [{"model": m} for m in MPC_MODELS],
         "tabulate_results": [{"table": t} for t in TABLES],
         "plot_figure": [{"figure": f} for f in FIGURES],
@@ -111,7 +112,7 @@ def params_of(params: Params, receipt: str | Path) -> dict[str, Any]:
     try:
         return stage_params(params, split_receipt(receipt)[1], **wildcards)
     except StopIteration:
-        raise NoSuchJob(f"{receipt}: no such store under the current params of scale {wildcards['scale']}") from None
+        raise NoSuchJob(f"{receipt}: no such store or replicate under the current params of scale {wildcards['scale']}") from None
 
 
 def params_now(root: Path = PARAMS_ROOT) -> Callable[[str], dict[str, Any]]:

@@ -4,11 +4,15 @@ import inspect
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
+from veridream import spec
 from veridream.params.model import Strict
 from veridream.params.yaml_text import parse_yaml
 from veridream.results.evidence import MEASURES, Evidence, NotAvailable
+from veridream.results.intervals import Estimate
+from veridream.results.markdown import number
 from veridream.results.verdicts import VERDICTS, Rule, verdict
 
 
@@ -76,12 +80,26 @@ def load_claims(path: Path) -> list[Claim]:
     return claims
 
 
+def _measured(call: Call, evidence: Evidence) -> tuple[Estimate, str]:
+    """The estimate, and the value of each base model where there are several.
+
+    A claim on the base model alone is measured on its replicates too: the value is their mean, the interval covers the intervals of all, so that
+    a verdict needs every training seed and permutation of counts to agree. Raises NotAvailable when one of them has no value.
+    """
+    of, args = MEASURES[call.name], call.args
+    if args.get("model") != spec.BASE or {"reference", "models"} & set(args):
+        return of(evidence, **args), ""
+    all_ = [of(evidence, **args | {"model": m}) for m in evidence.base_models() or [spec.BASE]]
+    value, low, high = (float(f([getattr(e, x) for e in all_])) for f, x in ((np.mean, "value"), (np.min, "low"), (np.max, "high")))
+    return Estimate(value, low, high, all_[0].n), "; ".join(number(e.value) for e in all_) if len(all_) > 1 else ""
+
+
 def judge(claim: Claim, evidence: Evidence, scale: str) -> dict[str, Any]:
     """The ledger row of a claim (COLUMNS). Numbers are None where nothing was measured."""
-    estimate, note = None, claim.untested
+    estimate, each, note = None, "", claim.untested
     if claim.statistic is not None:
         try:
-            estimate = MEASURES[claim.statistic.name](evidence, **claim.statistic.args)
+            estimate, each = _measured(claim.statistic, evidence)
         except NotAvailable as e:
             note = str(e)
     tested = scale in claim.scales
@@ -100,4 +118,4 @@ def judge(claim: Claim, evidence: Evidence, scale: str) -> dict[str, Any]:
         "source": claim.source,
         "paper": claim.paper,
     }
-    return {**row, **numbers, "scale": scale, "rule": claim.rule.text() if claim.rule else "", "verdict": decision, "note": note}
+    return {**row, **numbers, "each": each, "scale": scale, "rule": claim.rule.text() if claim.rule else "", "verdict": decision, "note": note}

@@ -10,6 +10,7 @@ from veridream import spec
 Columns = dict[str, np.ndarray]
 
 ASR_IGNORED = 1.1  # "action ignored": action-shuffle ratio at or below this (Sec. 2.1)
+MOVING = 1e-3  # mean squared change over the horizon, pixels in [0, 1]; below it a sequence is near-stationary
 DIVERGED_DB = 0.0  # "scene divergent": rollout dPSNR at or below this
 DERIVED: dict[str, Callable[[Columns], np.ndarray]] = {
     "1/m": lambda t: 1.0 / np.maximum(t["m"], spec.MOTION_FLOOR),  # the divisor of every normalised predictor, alone
@@ -67,9 +68,11 @@ def take(cols: Columns, rows: np.ndarray) -> Columns:
 
 
 def where(cols: Columns, part: str) -> Columns:
-    """Rows of "seen" tasks, "unseen" tasks, or "all", or of one task id."""
+    """Rows of "seen" tasks, "unseen" tasks, "all", the "moving" ones of seen tasks, or of one task id."""
     if part == "all":
         return cols
+    if part == "moving":
+        return take(cols, cols["seen"].astype(bool) & (cols["copy_mse"] >= MOVING))
     if part in ("seen", "unseen"):
         return take(cols, cols["seen"].astype(bool) == (part == "seen"))
     return take(cols, cols["task"] == part)

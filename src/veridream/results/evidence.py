@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from veridream import spec
 from veridream.coverage.density import covered, visitation
 from veridream.results import statistics as st
 from veridream.results.columns import Columns, pair, where
 from veridream.results.intervals import Estimate, interval, paired, percentile_ends, single, unpaired
 from veridream.stats.bootstrap import Boot
+from veridream.stats.correlation import rank_correlation
 
 SEQUENCE = ("store", "episode", "start")
 EPISODE = ("task", "episode", "seed")
@@ -45,6 +47,10 @@ class Evidence:
         if len(out["task"]) == 0:
             raise NotAvailable(f"no sequence of {part} was scored")
         return out
+
+    def base_models(self) -> list[str]:
+        """The base model and its replicates, as far as they were scored."""
+        return [m for m in sorted(self.scores) if m == spec.BASE or m.startswith(spec.REPLICATE_PREFIX)]
 
     def episodes(self, model: str) -> Columns:
         """Closed-loop episodes of a model. Raises NotAvailable."""
@@ -141,6 +147,21 @@ def change(ev: Evidence, model: str, reference: str, metric: str, part: str = "s
 def task_correlation(ev: Evidence, model: str, x: str, metric: str, part: str = "seen") -> Estimate:
     """Spearman's rho over tasks between the task mean of x and the task's metric; the interval resamples tasks and sequences."""
     return single(ev.rows(model, part), st.over_tasks(x, metric), ev.boot)
+
+
+@measure
+def permuted_counts(ev: Evidence, metric: str) -> Estimate:
+    """Spearman's rho over seen tasks of the change of log training frames with the change of the task's metric, from the base model to a replicate that
+    has other episode counts; mean over replicates. What a task is stays the same, so it cannot explain the correlation."""
+    others = [m for m in ev.base_models() if m != spec.BASE]
+    if not others:
+        raise NotAvailable("the scale has one base model; params.replicates gives others")
+    tables = [pair(ev.rows(m, "seen"), ev.rows(spec.BASE, "seen"), SEQUENCE)[0] for m in (spec.BASE, *others)]
+
+    def rho(first: np.ndarray, *rest: np.ndarray) -> np.ndarray:
+        return np.mean([rank_correlation(*np.moveaxis(b - first, -1, 0)) for b in rest], axis=0)
+
+    return interval(tables, [st.frames_and(metric)] * len(tables), rho, ev.boot)
 
 
 @measure

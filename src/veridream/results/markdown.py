@@ -48,7 +48,7 @@ def csv_text(rows: Sequence[Row]) -> str:
     return out.getvalue()
 
 
-TEXT: tuple[str, ...] = ("id", "claim", "where", "definition", "unit", "source", "scale", "rule", "verdict", "note", "title", "metric")  # never numbers
+TEXT: tuple[str, ...] = ("id", "claim", "where", "definition", "unit", "source", "scale", "rule", "verdict", "note", "title", "metric", "each")  # never numbers
 TEXT += ("kind", "protocol", "judge", "judge_version", "policy")
 
 

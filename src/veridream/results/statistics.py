@@ -82,6 +82,17 @@ def over_tasks(x: str, name: str) -> Statistic:
     return Statistic((x, *m.columns), of)
 
 
+def frames_and(name: str) -> Statistic:
+    """Of each task: log training frames and the metric of that name, [..., G, 2]; not yet a number, for what compares models task by task."""
+    m = metric(name)
+
+    def of(frames: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
+        each = m.of(*(b[..., None, :] for b in blocks))  # one "pool" a task
+        return np.stack([np.log(np.nanmean(frames, axis=-1)), each], axis=-1)
+
+    return Statistic(("frames_train", *m.columns), of)
+
+
 def binned_median(score: np.ndarray, value: np.ndarray, bins: int = 10) -> tuple[np.ndarray, np.ndarray]:
     """Medians of score and value in at most `bins` equally filled bins of the score, ascending."""
     order = np.argsort(score, kind="stable")

@@ -11,7 +11,7 @@ from veridream.results.intervals import Estimate
 
 ROUNDING = 1e-9  # an interval this close to the boundary touches it
 VERDICTS = ("reproduced", "opposite", "inconclusive", "not tested at this scale")
-COLUMNS = ("id", "claim", "where", "definition", "unit", "source", "paper", "ours", "low", "high", "n", "scale", "rule", "verdict", "note")
+COLUMNS = ("id", "claim", "where", "definition", "unit", "source", "paper", "ours", "low", "high", "each", "n", "scale", "rule", "verdict", "note")
 
 
 class Rule(Strict):
