@@ -77,7 +77,7 @@ def test_the_whole_chain(root):
     frames = open_store(stores[0]).frames
     assert said == {"store": "corpus/pygame-pong/random-s0", "valid": True, "content": content_id(stores[0])["sha256"], "episodes": 8, "frames": frames}
 
-    p = {"split": {"heldout": 0.3, "salt": "veridream"}, "seen": ["pygame-pong"], "unseen": []}
+    p = {"split": {"heldout": 0.3, "tune": 0.0, "salt": "veridream"}, "seen": ["pygame-pong"], "unseen": [], "episodes": {}}
     paths = {
         "receipt": root / "receipts/index.json",
         "stores": stores,
