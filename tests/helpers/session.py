@@ -23,7 +23,7 @@ def once(own: Path, name: str, make: Callable[[Path], Path]) -> Path:
         own: the process's temporary folder, tmp_path_factory.getbasetemp().
         name: of the thing, once a session.
     Raises:
-        AssertionError: make failed, here or in another process; it is not tried twice.
+        AssertionError: make failed in another process; it is not tried twice. Where it failed, its own error.
     """
     folder = shared_folder(own) / name
     folder.mkdir(exist_ok=True)
@@ -35,8 +35,8 @@ def once(own: Path, name: str, make: Callable[[Path], Path]) -> Path:
         if not made.exists():
             try:
                 made.write_text(str(make(folder)))
-            except AssertionError as e:
-                failed.write_text(str(e))
+            except Exception as e:
+                failed.write_text(f"{type(e).__name__}: {e}")
                 raise
     return Path(made.read_text())
 
