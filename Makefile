@@ -26,7 +26,7 @@ collect: .doctor.json ## collect, check and index the corpus and the test set, a
 	@python src/run_workflow.py --scale "$$SCALE" --profile "$$PROFILE" --target collect
 
 test: .doctor.json lint ## lint, types, tests
-	@python -m pytest $(PYTEST_ARGS)
+	@python -m pytest -n 2 $(PYTEST_ARGS)
 
 test-simulators: .doctor.json ## the contract suite on every task of params/tasks.yaml, and a table (TASKS=all|<task or domain>,...)
 	@VERIDREAM_TASKS="$$TASKS" python -m pytest tests/contract $(PYTEST_ARGS)
