@@ -4,6 +4,7 @@ SCALE ?= laptop
 PROFILE ?= local
 PYTHON ?= python3
 PYTEST_ARGS ?=
+FAULTS ?=
 TASKS ?= all
 REV1 ?= HEAD~1
 REV2 ?= HEAD
@@ -12,7 +13,7 @@ VENV := .venv
 export SCALE PROFILE TASKS ARTEFACT REV1 REV2
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 
-.PHONY: reproduce test lint doctor audit audit-all explain diff gc estimate record restore report params lock test-simulators thumbnails collect gallery wmb help
+.PHONY: reproduce test test-faults lint doctor audit audit-all explain diff gc estimate record restore report params lock test-simulators thumbnails collect gallery wmb help
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -27,6 +28,9 @@ collect: .doctor.json ## collect, check and index the corpus and the test set, a
 
 test: .doctor.json lint ## lint, types, tests
 	@python -m pytest -n 2 $(PYTEST_ARGS)
+
+test-faults: .doctor.json ## kills, full disks, read errors, no memory: more than 100 kills -9 of a very small run, and a table (FAULTS="--only 17")
+	@PYTHONPATH=src:tests python -m faults $(FAULTS)
 
 test-simulators: .doctor.json ## the contract suite on every task of params/tasks.yaml, and a table (TASKS=all|<task or domain>,...)
 	@VERIDREAM_TASKS="$$TASKS" python -m pytest tests/contract $(PYTEST_ARGS)

@@ -17,6 +17,7 @@ from veridream.params.model import Params
 from veridream.provenance.chain import mend
 from veridream.provenance.digest import ROOT
 from veridream.provenance.graph import first_to_remake
+from veridream.provenance.guard import Guard, end_group
 from veridream.provenance.ledger import refresh_plan
 from veridream.provenance.lock import Locked
 from veridream.provenance.workflow import DERIVED, WorkflowFailed, clear_stale_locks, command, environment, known_jobs, planned, scale_lock
@@ -27,10 +28,10 @@ TARGETS: dict[str, list[str]] = {"all": [], "collect": ["--scheduler", "greedy"]
 
 
 class Runner:
-    """Runs Snakemake in a process group of its own and hands on signals, so that it and all its jobs stop together."""
+    """Runs Snakemake in a process group of its own and hands on signals, so that it and all its jobs stop together, whichever of them is killed."""
 
     def __init__(self, lock: int):
-        self.lock, self.caught = lock, 0
+        self.lock, self.caught, self.guard = lock, 0, Guard()
         self.child: subprocess.Popen[bytes] | None = None
         for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(signum, self._forward)
@@ -38,10 +39,13 @@ class Runner:
     def __call__(self, argv: list[str]) -> int:
         """The exit code; 128 + n after signal n, whoever it was sent to."""
         if not self.caught:
-            self.child = subprocess.Popen(argv, cwd=ROOT, env=environment(), pass_fds=(self.lock,), start_new_session=True)
+            watched = self.guard.watch_me
+            self.child = subprocess.Popen(argv, cwd=ROOT, env=environment(), pass_fds=(self.lock,), start_new_session=True, preexec_fn=watched)
             if self.caught:  # between the test and the start
                 self._stop()
             code = self.child.wait()
+            end_group(self.child.pid)  # a killed Snakemake leaves its jobs
+            self.guard.done()
         if self.caught:
             print(f"\nstopped by signal {self.caught}; finished artefacts are kept, the same command goes on from here", file=sys.stderr)
             return 128 + self.caught

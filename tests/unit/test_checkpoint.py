@@ -1,5 +1,7 @@
 """Checkpoints: same bytes, strict keys, damage and half-written folders are refused."""
 
+import resource
+
 import pytest
 import torch
 from torch import nn
@@ -81,3 +83,13 @@ def test_world_model_is_rebuilt_from_its_checkpoints(tmp_path):
     save_dynamics(tmp_path / "other", Dynamics(DYNAMICS, 2, 3), window=6, steps=5)
     with pytest.raises(CheckpointError, match="trained together"):
         load_world_model(tmp_path / "t", tmp_path / "other")
+
+
+def test_a_disk_that_takes_no_more_is_told_with_the_file_and_the_remedy(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(CheckpointError, match=r"a/tensors\.safetensors: writing failed: .*File too large.*make room on that disk"):
+            save_checkpoint(tmp_path / "a", {"w": torch.zeros(4096)}, {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -35,14 +35,17 @@ def _digest(folder: Path) -> str:
 def save_checkpoint(folder: str | Path, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
     """Writes a new checkpoint folder. `meta` is JSON-ready.
 
-    Raises FileExistsError when the folder exists, CheckpointError for keys of a wrapped module or a non-finite number in `meta`.
+    Raises FileExistsError when the folder exists, CheckpointError for keys of a wrapped module, a non-finite number in `meta`, a disk that takes no more.
     """
     folder = Path(folder)
     wrapped = [k for k in tensors if k.startswith(WRAPPERS)]
     if wrapped:
         raise CheckpointError(f"{folder}: key {wrapped[0]!r} is that of a wrapped module; save the raw module's state_dict")
     folder.mkdir(parents=True)
-    save_file({k: t.detach().contiguous().clone() for k, t in sorted(tensors.items())}, folder / TENSORS)
+    try:
+        save_file({k: t.detach().contiguous().clone() for k, t in sorted(tensors.items())}, folder / TENSORS)
+    except SafetensorError as e:  # its own kind, though the system refused
+        raise CheckpointError(f"{folder / TENSORS}: writing failed: {e}; make room on that disk and run the workflow again") from e
     try:
         (folder / META).write_text(json.dumps(meta, sort_keys=True, indent=1, allow_nan=False) + "\n")
     except ValueError as e:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from veridream.params.load import SCALE_NAME
+from veridream.provenance.child import die_with_parent
 from veridream.provenance.digest import ROOT
 from veridream.provenance.lock import hold_lock
 
@@ -64,7 +65,8 @@ def planned(scale: str, root: Path = ROOT, target: str = "all") -> dict[str, str
 def summary(scale: str, root: Path = ROOT, target: str = "all") -> dict[str, str | None]:
     """{output of the DAG of a target rule: as in `planned`, None where it stays}."""
     words = command(scale, extra=["--summary", "--", target])
-    r = subprocess.run(words, capture_output=True, text=True, cwd=root, env=environment(root), start_new_session=True)  # Ctrl-C is the caller's
+    env, ends = environment(root), die_with_parent  # Ctrl-C is the caller's; one that outlived us would look like a run
+    r = subprocess.run(words, capture_output=True, text=True, cwd=root, env=env, start_new_session=True, preexec_fn=ends)
     lines = r.stdout.splitlines()
     head = next((i for i, line in enumerate(lines) if line.startswith("output_file\t")), None)
     if r.returncode or head is None:
