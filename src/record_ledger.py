@@ -12,7 +12,7 @@ from typing import Any
 
 from veridream.params.load import ParamsError
 from veridream.provenance.digest import ROOT
-from veridream.provenance.ledger import differences, write_anchor, write_ledger
+from veridream.provenance.ledger import METRICS, differences, write_anchor, write_ledger
 from veridream.provenance.lock import Locked
 from veridream.provenance.records import Receipt, Records
 from veridream.provenance.workflow import WorkflowFailed, scale_lock, summary
@@ -53,7 +53,8 @@ def record(scale: str) -> dict[str, Any]:
     """{scale, artefacts, jobs, stages}. Raises Refused, WorkflowFailed."""
     receipts = sound_receipts(scale)
     stages = write_ledger(scale, receipts)
-    done = subprocess.run([sys.executable, "-m", "dvc", "commit", "--quiet", "--force", *stages], cwd=ROOT)
+    words = ["commit", "--quiet", "--force", "--with-deps", f"{scale}-{METRICS}"]  # it reads every receipt: all of the scale, dvc.lock written once
+    done = subprocess.run([sys.executable, "-m", "dvc", *words], cwd=ROOT)
     if done.returncode:
         raise Refused("dvc commit failed (see above); dvc.yaml is written, its bytes are not in the cache")
     write_anchor(scale, receipts)
