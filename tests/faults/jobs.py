@@ -14,7 +14,7 @@ from pathlib import Path
 from faults import limits
 from faults.draws import KILL, Fault
 from faults.processes import left_behind
-from faults.scene import StageJob, Undisturbed, copy_results, different, partial, stage_jobs
+from faults.scene import StageJob, Undisturbed, copy_results, copy_sources, different, partial, stage_jobs
 from veridream.provenance.workflow import environment
 
 PATIENCE = 300  # seconds until a job counts as hanging
@@ -44,7 +44,7 @@ class Bench:
             print(f"faults: {e}; no full disks here", file=sys.stderr)
             folder.mkdir(parents=True)
         try:
-            copy_results(whole, folder)
+            copy_results(whole, copy_sources(whole, folder))
             yield bench
         finally:
             if bench.mounted:
@@ -149,7 +149,7 @@ class Bench:
     def _heal(self) -> None:
         """The next fault finds whole results, whatever this one did."""
         shutil.rmtree(self.project / "results")
-        copy_results(self.whole, self.project, sources=False)
+        copy_results(self.whole, self.project)
 
     def _sizes(self, job: StageJob) -> list[int]:
         root = self.whole.project
