@@ -3,13 +3,14 @@
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 HEAD = """# The files the public index serves for requirements/lock.txt on Linux x86_64 with Python 3.11. Regenerate: make hashes
-# Verify: pip download --no-deps --only-binary :none: --require-hashes --dest FOLDER --requirement requirements/hashes.txt
+# Its torch is the build with CUDA. Verify: pip download --no-deps --require-hashes --dest FOLDER --requirement requirements/hashes.txt
 """
 
 
-def lines(report: dict) -> list[str]:
+def lines(report: dict[str, Any]) -> list[str]:
     """`name==version --hash=sha256:...`, sorted by name; of the report of `pip install --dry-run --report`. Raises ValueError for a file without one."""
     out = []
     for one in report["install"]:
