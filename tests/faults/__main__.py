@@ -16,6 +16,7 @@ from pathlib import Path
 from faults import draws
 from faults.jobs import Bench
 from faults.limits import NotHere
+from faults.processes import end_all
 from faults.runs import Chain
 from faults.scene import Undisturbed, copy_sources, undisturbed
 
@@ -58,8 +59,11 @@ def on_runs(faults: list[draws.Fault], whole: Undisturbed, at: Path, score: Scor
     project = at / "runs"
     project.mkdir()
     copy_sources(whole, project)
-    for some in [[f] for f in faults] if alone else [faults]:
-        Chain(project, whole, score.tell).deal(some, until)
+    try:
+        for some in [[f] for f in faults] if alone else [faults]:
+            Chain(project, whole, score.tell).deal(some, until)
+    finally:
+        end_all(project)
 
 
 def main() -> int:

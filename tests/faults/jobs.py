@@ -13,7 +13,7 @@ from pathlib import Path
 
 from faults import limits
 from faults.draws import KILL, Fault
-from faults.processes import left_behind
+from faults.processes import end_all, left_behind
 from faults.scene import StageJob, Undisturbed, copy_results, copy_sources, different, partial, stage_jobs
 from veridream.provenance.workflow import environment
 
@@ -47,6 +47,7 @@ class Bench:
             copy_results(whole, copy_sources(whole, folder))
             yield bench
         finally:
+            end_all(folder)
             if bench.mounted:
                 limits.unmount(folder)
 
