@@ -13,7 +13,7 @@ VENV := .venv
 export SCALE PROFILE TASKS ARTEFACT REV1 REV2
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 
-.PHONY: reproduce test test-faults lint doctor audit audit-all explain diff gc estimate record restore report params lock test-simulators thumbnails collect gallery wmb help
+.PHONY: reproduce test test-faults lint doctor audit audit-all explain diff gc estimate record restore report params lock hashes test-simulators thumbnails collect gallery wmb help
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -88,6 +88,10 @@ params: $(VENV)/.ready ## regenerate params/base.yaml, the JSON schema, docs/par
 
 lock: $(VENV)/.ready ## write requirements/lock.txt from what is installed
 	@{ echo "# The whole environment, pinned. Python 3.11. Regenerate: make lock"; pip freeze | sed -E 's/(==[0-9.]+)\+.*/\1/; s/ @ .*//'; } > requirements/lock.txt
+
+hashes: $(VENV)/.ready ## write requirements/hashes.txt: the sha256 of each package of the lock, as the index serves it (downloads them once)
+	@pip install --quiet --dry-run --ignore-installed --no-deps --requirement requirements/lock.txt --report .hashes.json
+	@python src/list_hashes.py .hashes.json > .hashes.txt && mv .hashes.txt requirements/hashes.txt; rm .hashes.json
 
 $(VENV)/.ready: requirements/lock.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if v == (3, 11) else f"Veridream needs Python 3.11; $(PYTHON) is {v[0]}.{v[1]}. Say which: make PYTHON=/path/to/python3.11 ...")'

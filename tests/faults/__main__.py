@@ -7,7 +7,6 @@ python -m faults --only 17 81        those again, each by itself
 import argparse
 import collections
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -17,8 +16,9 @@ from pathlib import Path
 from faults import draws
 from faults.jobs import Bench
 from faults.limits import NotHere
+from faults.processes import end_all
 from faults.runs import Chain
-from faults.scene import Undisturbed, build, undisturbed
+from faults.scene import Undisturbed, copy_sources, undisturbed
 
 
 class Score:
@@ -56,10 +56,14 @@ def on_jobs(faults: list[draws.Fault], whole: Undisturbed, at: Path, score: Scor
 
 
 def on_runs(faults: list[draws.Fault], whole: Undisturbed, at: Path, score: Score, until: float, alone: bool) -> None:
-    project = build(at / "runs")
-    shutil.rmtree(project / "results", ignore_errors=True)
-    for some in [[f] for f in faults] if alone else [faults]:
-        Chain(project, whole, score.tell).deal(some, until)
+    project = at / "runs"
+    project.mkdir()
+    copy_sources(whole, project)
+    try:
+        for some in [[f] for f in faults] if alone else [faults]:
+            Chain(project, whole, score.tell).deal(some, until)
+    finally:
+        end_all(project)
 
 
 def main() -> int:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from faults import limits
 from faults.draws import KILL, Fault
-from faults.processes import left_behind
-from faults.scene import StageJob, Undisturbed, copy_results, different, partial, stage_jobs
+from faults.processes import end_all, left_behind
+from faults.scene import StageJob, Undisturbed, copy_results, copy_sources, different, partial, stage_jobs
 from veridream.provenance.workflow import environment
 
 PATIENCE = 300  # seconds until a job counts as hanging
@@ -44,9 +44,10 @@ class Bench:
             print(f"faults: {e}; no full disks here", file=sys.stderr)
             folder.mkdir(parents=True)
         try:
-            copy_results(whole, folder)
+            copy_results(whole, copy_sources(whole, folder))
             yield bench
         finally:
+            end_all(folder)
             if bench.mounted:
                 limits.unmount(folder)
 
@@ -149,7 +150,7 @@ class Bench:
     def _heal(self) -> None:
         """The next fault finds whole results, whatever this one did."""
         shutil.rmtree(self.project / "results")
-        copy_results(self.whole, self.project, sources=False)
+        copy_results(self.whole, self.project)
 
     def _sizes(self, job: StageJob) -> list[int]:
         root = self.whole.project

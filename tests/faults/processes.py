@@ -1,5 +1,8 @@
 """The living processes of one project folder, and what part each has in a run."""
 
+import contextlib
+import os
+import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +57,14 @@ def _role(pid: int, found: dict[int, tuple[int, tuple[str, ...]]]) -> str:
 def of_role(project: Path, role: str) -> list[int]:
     """The pids of a role, oldest first."""
     return sorted(p.pid for p in living(project).values() if p.role == role)
+
+
+def end_all(project: Path) -> None:
+    """Kills whatever runs in the project, and waits for it."""
+    for pid in living(project):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    left_behind(project)
 
 
 def left_behind(project: Path, seconds: float = 15) -> list[str]:

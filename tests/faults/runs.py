@@ -17,7 +17,7 @@ from pathlib import Path
 
 from faults import limits
 from faults.draws import KILL, Fault
-from faults.processes import left_behind, living, of_role
+from faults.processes import end_all, left_behind, living, of_role
 from faults.scene import Undisturbed, different, partial
 from veridream.provenance.workflow import environment
 
@@ -123,7 +123,7 @@ class Chain:
         try:
             return child.wait(PATIENCE), []
         except subprocess.TimeoutExpired:
-            self._end_all()
+            end_all(self.project)
             return child.wait(), [f"the run hung:\n{self._log()}"]
 
     def _finish(self) -> list[str]:
@@ -138,15 +138,9 @@ class Chain:
         if wrong and not self.open:
             raise RuntimeError("a run that no fault met went wrong:\n" + "\n".join(wrong))
         self.open = []
-        self._end_all()
+        end_all(self.project)
         for name in ("results", ".snakemake"):
             shutil.rmtree(self.project / name, ignore_errors=True)
-
-    def _end_all(self) -> None:
-        for pid in living(self.project):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        left_behind(self.project)
 
     def _log(self) -> str:
         return (self.project / "faults.log").read_text(errors="replace")[-2500:]

@@ -1,5 +1,6 @@
 """Where faults happen: copies of the project with a finished run in them, and what must hold after each fault."""
 
+import compileall
 import hashlib
 import json
 import shutil
@@ -34,6 +35,7 @@ def build(folder: Path) -> Path:
     """The project's sources with the scale of the faults; no results."""
     copy_project(folder)
     shutil.copy2(Path(__file__).with_name("faults.yaml"), folder / "params" / "scales" / f"{SCALE}.yaml")
+    compileall.compile_dir(folder / "src", quiet=1)  # once, and not by each of a thousand starts
     return folder
 
 
@@ -115,13 +117,15 @@ def stage_jobs(whole: Undisturbed) -> list[StageJob]:
     return out
 
 
-def copy_results(whole: Undisturbed, to: Path, sources: bool = True) -> Path:
-    """A second project with the finished results."""
-    if sources:
-        for p in whole.project.iterdir():
-            if p.name in MADE_IN or p.name == ".git":
-                continue
+def copy_sources(whole: Undisturbed, to: Path) -> Path:
+    """A second project without results, from the very sources of the undisturbed run."""
+    for p in whole.project.iterdir():
+        if p.name not in (*MADE_IN, ".git"):
             (shutil.copytree if p.is_dir() else shutil.copy2)(p, to / p.name)
-    target = to / "results" / whole.scale
-    shutil.copytree(whole.project / "results" / whole.scale, target, symlinks=True)
+    return to
+
+
+def copy_results(whole: Undisturbed, to: Path) -> Path:
+    """The finished results, into a second project."""
+    shutil.copytree(whole.project / "results" / whole.scale, to / "results" / whole.scale, symlinks=True)
     return to

@@ -4,10 +4,8 @@ import json
 import os
 import resource
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -156,40 +154,6 @@ def test_an_unknown_task(tmp_path):
     cmd, store = collect(tmp_path, task="pygame-pang")
     assert "did you mean 'pygame-pong'?" in run(cmd, rc=1)
     assert not store.exists()
-
-
-def waiting(root, moment):
-    """Starts a collect and waits until its store has reached a moment."""
-    cmd, store = collect(root, episodes=75)
-    child = subprocess.Popen(cmd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    part = store.with_name(f".{store.name}.part")
-    deadline = time.monotonic() + 40
-    while not (part / moment).exists():
-        assert time.monotonic() < deadline and child.poll() is None, f"{moment} never came: {child.poll()}"
-        time.sleep(0.002)
-    return child, cmd, store, part
-
-
-def test_kill_9_at_three_moments_and_again(tmp_path):
-    for moment in (".lock", "frame/c/0/0/0/0", "frame/c/1/0/0/0"):  # each run first meets what the one before it left
-        child, cmd, store, part = waiting(tmp_path / "killed", moment)
-        child.kill()
-        child.communicate()
-        assert child.returncode == -signal.SIGKILL
-        assert not store.exists() and part.exists()
-    run(cmd)
-    undisturbed, other = collect(tmp_path / "undisturbed", episodes=75)
-    run(undisturbed)
-    assert content_id(store) == content_id(other) and not part.exists()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted(tmp_path, number):
-    child, _cmd, store, part = waiting(tmp_path, "frame/c/0/0/0/0")
-    child.send_signal(number)
-    child.communicate()
-    assert child.returncode not in (0, 1) and not store.exists() and not part.exists()
-    assert not list(tmp_path.rglob("*.json"))
 
 
 def no_large_files():

@@ -170,12 +170,11 @@ def test_tokenizer_by_two_processes_is_that_of_one(made):
     assert_close(whole, run("train_tokenizer", made["root"], {"tokenizer": by_one(two), "size": SIZE}, *arguments, "tokenizer_one"))
 
 
-def test_dynamics_by_two_processes_is_that_of_one_and_survives_a_kill(made):
+def test_dynamics_by_two_processes_is_that_of_one(made):
     two = by_two(DYNAMICS, bootstrap_share=0.6)
     arguments = (made["with_latents"], ("model", "metrics"))
     whole = run("train_dynamics", made["root"], {"dynamics": two}, *arguments, "dynamics_two")
     assert_close(whole, run("train_dynamics", made["root"], {"dynamics": by_one(two)}, *arguments, "dynamics_one"))
-    assert_same(whole, killed_then_run("train_dynamics", made["root"], {"dynamics": two}, *arguments, "dynamics_two_killed"))
 
 
 def test_what_goes_wrong_in_a_worker_is_told_by_the_stage(made):

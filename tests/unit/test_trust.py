@@ -1,6 +1,8 @@
 """What comes from outside is never run: no pickles, no shell lines made of names, no archive that writes where it likes."""
 
 import ast
+import importlib.util
+import re
 import subprocess
 import sys
 
@@ -81,3 +83,20 @@ def test_no_part_of_the_workflow_runs_an_evil_scale(tmp_path):
         assert r.returncode in (1, 2), f"{script}: {r.stdout}{r.stderr}"
         assert "Traceback" not in r.stderr, r.stderr
     assert not (project / "y").exists()
+
+
+def test_each_pin_of_the_lock_has_its_hash():
+    """`make hashes` after `make lock`."""
+    pins = {line.lower().replace("_", "-") for line in (ROOT / "requirements/lock.txt").read_text().split() if "==" in line}
+    hashed = re.findall(r"^(\S+==\S+) --hash=sha256:[0-9a-f]{64}$", (ROOT / "requirements/hashes.txt").read_text(), re.M)
+    assert set(hashed) == pins
+
+
+def test_a_package_without_a_hash_is_named():
+    spec = importlib.util.spec_from_file_location("list_hashes", ROOT / "src/list_hashes.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    one = {"metadata": {"name": "Box_2D", "version": "1"}, "download_info": {"url": "x", "archive_info": {"hashes": {"sha256": "ab"}}}}
+    assert script.lines({"install": [one]}) == ["box-2d==1 --hash=sha256:ab"]
+    with pytest.raises(ValueError, match="box-2d==1: the index gives no sha256 for x"):
+        script.lines({"install": [{**one, "download_info": {"url": "x"}}]})

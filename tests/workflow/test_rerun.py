@@ -1,8 +1,6 @@
 """What reruns when something changes, on the real workflow with its real results: exactly what must, and nothing is blessed that does not hold."""
 
-import contextlib
 import json
-import os
 import re
 import shutil
 import signal
@@ -233,40 +231,6 @@ def test_two_runs_at_once_the_second_says_who_holds_the_lock(project):
     finally:
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=60)
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill -9"])
-def test_a_stopped_run_goes_on_with_the_same_command_and_ends_in_the_same_bytes(project, how):
-    before = receipts(project)
-    shutil.rmtree(project / "results/smoke/tokenizer/base")
-    shutil.rmtree(project / "results/smoke/work")
-    first = start(project)
-    wait_for("results/smoke/work/train_tokenizer/base/*", project)
-    if how == signal.SIGINT:
-        first.send_signal(how)
-        first.communicate(timeout=60)
-        assert first.returncode == 130
-    else:
-        first.kill()
-        first.wait()
-        end_snakemake(project)
-    assert not (project / "results/smoke/tokenizer/base").exists()
-    assert not list((project / "results/smoke/tokenizer").glob(".*")) or how == signal.SIGKILL
-    assert remade(project) == {"train_tokenizer": 1}
-    assert receipts(project) == before and planned(project) == {}
-
-
-def end_snakemake(project: Path) -> None:
-    """Kills what the killed launcher left: its Snakemake and the jobs, found by their folder."""
-    for proc in Path("/proc").glob("[0-9]*"):
-        try:
-            here = (proc / "cwd").resolve() == project.resolve()
-        except OSError:
-            continue
-        if here:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(proc.name), signal.SIGKILL)
-    time.sleep(0.5)
 
 
 @pytest.mark.slow
