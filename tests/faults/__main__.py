@@ -74,6 +74,7 @@ def main() -> int:
     ap.add_argument("--minutes", type=float, default=float("inf"), help="deal no new fault after that long (the undisturbed run not counted)")
     ap.add_argument("--at", type=Path, help="keep the undisturbed run in this folder, for the next call (default: a temporary folder)")
     a = ap.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # started in the background, we and all we start would ignore it
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # disks are unmounted on the way out
     faults = [f for f in draws.drawn(a.seed) if a.only is None or f.number in a.only]
     runs, jobs = ([f for f in faults if (f.kind in draws.ON_RUNS) == wanted and a.part in (None, name)] for wanted, name in ((True, "runs"), (False, "jobs")))
