@@ -7,10 +7,11 @@ import torch
 
 from veridream.curiosity.collection import collect_curiosity, curiosity
 from veridream.data.collection import Policy
+from veridream.data.instructions import instruction_features
 from veridream.envs.registry import make
 from veridream.hallucination.predictors import round_trip_residual
 from veridream.params.model import Curiosity
-from veridream.planning.mpc import LivePlanner
+from veridream.planning.mpc import LivePlanner, behaviour_prior
 from veridream.provenance.digest import code_digest, job_domains
 from veridream.provenance.receipts import recorded_id
 from veridream.provenance.stage import Job, stage
@@ -25,8 +26,11 @@ def main(job: Job) -> None:
     env = make(p["task"], p["render"]["size"], p["render"]["quality"], p["frame_skip"], p["max_steps"])
     objective = curiosity(dynamics, functools.partial(round_trip_residual, tokenizer), settings.cem, settings.max_share)
 
+    features = torch.from_numpy(instruction_features(env.task.instruction, dynamics.arch.task_features)) if dynamics.arch.agents else None
+    prior = behaviour_prior(dynamics, settings.cem, features)
+
     def policy(rng: np.random.Generator) -> Policy:
-        return LivePlanner(env, tokenizer, settings.cem, objective, rng).act
+        return LivePlanner(env, tokenizer, settings.cem, objective, rng, prior).act
 
     assert job.work is not None
     code = code_digest("src/collect_curiosity.py", domains=job_domains(p))

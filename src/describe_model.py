@@ -12,12 +12,10 @@ from torch import nn
 from veridream import spec
 from veridream.nn import cost
 from veridream.nn.dynamics import Dynamics
+from veridream.nn.operations import PEAK, SHARE
 from veridream.nn.tokenizer import Tokenizer
 from veridream.params.load import load_params
 from veridream.params.model import Params
-
-PEAK = 989e12  # operations a second: H100 SXM, bf16 without sparsity, as its maker gives it
-SHARE = 0.4  # of the peak that training is assumed to reach
 
 
 class Half(NamedTuple):

@@ -14,7 +14,7 @@ from veridream.envs.registry import make
 from veridream.io.progress import Progress
 from veridream.io.tables import write_parquet
 from veridream.params.model import Mpc
-from veridream.planning.mpc import LivePlanner, predicted_return, random_policy, run_episodes
+from veridream.planning.mpc import LivePlanner, behaviour_prior, predicted_return, random_policy, run_episodes
 from veridream.provenance.stage import Job, StageError, stage
 from veridream.train.checkpoints import load_world_model
 
@@ -32,8 +32,9 @@ def policy_for(job: Job, settings: Mpc) -> Callable[[Env], Callable[[np.random.G
 
     def policy(env: Env) -> Callable[[np.random.Generator], Policy]:
         features = instruction_features(env.task.instruction, dynamics.arch.task_features) if dynamics.arch.agents else None
-        objective = predicted_return(dynamics, settings.cem, None if features is None else torch.from_numpy(features))
-        return lambda rng: LivePlanner(env, tokenizer, settings.cem, objective, rng).act
+        task_F = None if features is None else torch.from_numpy(features)
+        objective, prior = predicted_return(dynamics, settings.cem, task_F), behaviour_prior(dynamics, settings.cem, task_F)
+        return lambda rng: LivePlanner(env, tokenizer, settings.cem, objective, rng, prior).act
 
     return policy
 

@@ -19,6 +19,7 @@ from veridream.provenance.digest import ROOT
 from veridream.provenance.graph import first_to_remake
 from veridream.provenance.guard import Guard, end_group
 from veridream.provenance.ledger import refresh_plan
+from veridream.provenance.leftovers import discard_interrupted
 from veridream.provenance.lock import Locked
 from veridream.provenance.workflow import DERIVED, WorkflowFailed, clear_stale_locks, command, environment, known_jobs, planned, scale_lock
 
@@ -117,6 +118,7 @@ def main() -> int:
     ap.add_argument("--scale", default="laptop", help="how much is computed: a file of params/scales (default: laptop)")
     ap.add_argument("--target", default="all", choices=TARGETS, help="all, or collect: the corpus and the test set, checked and indexed, and no model")
     ap.add_argument("--profile", default="local", help="where it runs: a folder of workflow/profiles (default: local)")
+    ap.add_argument("--discard-work", action="store_true", help="first remove what interrupted trainings of the scale left, which start anew then")
     a, extra = ap.parse_known_args()
     known = sorted(p.stem for p in (ROOT / "params" / "scales").glob("*.yaml"))
     if a.scale not in known:
@@ -128,6 +130,8 @@ def main() -> int:
             if cleared := clear_stale_locks(a.scale):
                 print(f"removed the Snakemake locks of a killed run: {', '.join(cleared)}", file=sys.stderr)
             gone = skipped(check_target(a.scale, a.target))
+            if a.discard_work:
+                print("".join(f"removed {path}\n" for path in discard_interrupted(a.scale)) or "no interrupted training to discard", file=sys.stderr)
             refresh_plan(a.scale)
             runner = Runner(lock)
             named = ["--", a.target] if a.target != "all" else []

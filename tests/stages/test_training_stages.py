@@ -74,11 +74,13 @@ def run(*a):
     return out
 
 
-def killed_then_run(*a, once="work/step-*/done"):
-    """Starts a child, kills it with signal 9 as soon as a checkpoint stands, runs the same command again."""
-    args, out = command(*a)
+ENV = {**os.environ, "PYTHONPATH": str(SRC), "OMP_NUM_THREADS": "1"}
+
+
+def killed(args, out, once="work/step-*/done"):
+    """Starts a child and kills it with signal 9 as soon as a checkpoint stands; the job's folder."""
     folder = Path(out[next(iter(out))]).parent
-    child = subprocess.Popen(args, env={**os.environ, "PYTHONPATH": str(SRC), "OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(args, env=ENV, stderr=subprocess.PIPE, text=True)
     while not any(folder.glob(once)):
         assert child.poll() is None, f"the stage ended before it could be killed: {child.communicate()[1]}"
         time.sleep(0.005)
@@ -86,8 +88,15 @@ def killed_then_run(*a, once="work/step-*/done"):
     child.communicate()
     assert child.returncode == -signal.SIGKILL
     assert not any(p.exists() for p in out.values()) and not (folder / "receipt.json").exists()
+    return folder
+
+
+def killed_then_run(*a, once="work/step-*/done"):
+    """Kills a child, runs the same command again: were it not resumed, it would be refused."""
+    args, out = command(*a)
+    folder = killed(args, out, once)
     start(args)
-    assert not (folder / "work.stale").exists(), "it was not resumed"
+    assert (folder / "work" / "published").is_file() and not (folder / "work.stale").exists()
     return out
 
 
@@ -144,6 +153,21 @@ def test_dynamics_killed_and_resumed(made):
     assert_same(out, made["dynamics"])
 
 
+def test_changed_params_after_a_kill_are_refused_until_the_work_is_removed(made):
+    """As a user sees it: a child process, its exit code, its message."""
+    changed = {**DYNAMICS, "train": {**DYNAMICS["train"], "steps": 31}}
+    args, out = command("train_dynamics", made["root"], {"dynamics": DYNAMICS}, made["with_latents"], ("model", "metrics"), "dynamics_changed")
+    work = killed(args, out) / "work"
+    other, _ = command("train_dynamics", made["root"], {"dynamics": changed}, made["with_latents"], ("model", "metrics"), "dynamics_changed")
+    r = subprocess.run(other, env=ENV, capture_output=True, text=True)
+    assert r.returncode == 1 and "params.dynamics.train.steps: 30 there, 31 now" in r.stderr and "Traceback" not in r.stderr
+    remedy = f"rm -r {work}"
+    assert remedy in r.stderr and not any(p.exists() for p in out.values()) and any(work.glob("step-*/done"))
+    subprocess.run(remedy, shell=True, check=True)
+    start(other)
+    assert metrics(out)[-1]["step"] == 31
+
+
 def by_two(config, **train):
     """The same training run in two processes; an odd batch gives them unequal parts."""
     return {**config, "train": {**config["train"], "batch": 5, **train, "workers": 2}}
@@ -164,7 +188,7 @@ def assert_close(a, b):
 
 
 def test_tokenizer_by_two_processes_is_that_of_one(made):
-    two = by_two(TOKENIZER, steps=6, loss_on="masked")
+    two = by_two(TOKENIZER, steps=6, loss_on="masked", dropout=0.1)
     arguments = (made["data"], ("model", "metrics"))
     whole = run("train_tokenizer", made["root"], {"tokenizer": two, "size": SIZE}, *arguments, "tokenizer_two")
     assert_close(whole, run("train_tokenizer", made["root"], {"tokenizer": by_one(two), "size": SIZE}, *arguments, "tokenizer_one"))
@@ -216,7 +240,7 @@ def metrics(out):
 
 
 def test_tokenizer_with_every_option_is_resumed_exactly_and_says_that_lpips_is_off(made):
-    config = {**TOKENIZER, "train": {**TOKENIZER["train"], **EVERYTHING, "steps": 8, "loaders": 1, "lpips_weight": 0.2, "loss_on": "masked"}}
+    config = {**TOKENIZER, "train": {**TOKENIZER["train"], **EVERYTHING, "steps": 8, "loaders": 1, "lpips_weight": 0.2, "loss_on": "masked", "dropout": 0.1}}
     arguments = (made["root"], {"tokenizer": config, "size": SIZE}, made["data"], ("model", "metrics"))
     whole = run("train_tokenizer", *arguments, "tokenizer_all")
     assert_same(whole, killed_then_run("train_tokenizer", *arguments, "tokenizer_all_killed"))

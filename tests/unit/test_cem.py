@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from veridream.planning.cem import cem, shift
+from veridream.planning.cem import cem, colour, shift
 
 KW = {"candidates": 64, "elites": 8, "iterations": 8, "init_std": 1.0, "min_std": 0.02}
 
@@ -80,3 +80,26 @@ def test_impossible_sizes_are_refused():
         cem(quadratic(0), 2, 1, candidates=4, elites=5, iterations=1, init_std=1.0, min_std=0.1, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="warm start"):
         cem(quadratic(0), 2, 1, rng=np.random.default_rng(0), init_mean_HA=np.zeros((3, 1)), **KW)
+
+
+@pytest.mark.parametrize("horizon", [7, 8])
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+def test_coloured_noise_has_the_covariance_of_its_spectrum(horizon, beta):
+    n = 40_000
+    x = colour(np.random.default_rng(0).standard_normal((n, horizon, 1), dtype=np.float32), beta)
+    gain = [max(min(k, horizon - k), 1) ** -beta for k in range(horizon)]
+    for lag in range(horizon):
+        expected = sum(g * np.cos(2 * np.pi * k * lag / horizon) for k, g in enumerate(gain)) / sum(gain)
+        measured = (x * np.roll(x, -lag, axis=1)).mean(axis=(0, 2))
+        np.testing.assert_allclose(measured, expected, atol=6 * 2**0.5 / n**0.5)
+    assert x.dtype == np.float32
+
+
+def test_white_noise_is_left_as_it_is_and_redder_plans_are_smoother():
+    white = np.random.default_rng(0).standard_normal((500, 16, 2), dtype=np.float32)
+    assert colour(white, 0.0) is white
+    rough = [float(np.diff(colour(white, b), axis=1).std()) for b in (0.0, 1.0, 2.0)]
+    assert rough[0] > rough[1] > rough[2]
+    plans = [cem(quadratic(0.2), 3, 2, rng=np.random.default_rng(1), noise_colour=b, **KW) for b in (0.0, 1.0, 1.0)]
+    assert (plans[0].actions_HA != plans[1].actions_HA).any() and (plans[1].actions_HA == plans[2].actions_HA).all()
+    np.testing.assert_allclose(plans[1].actions_HA, 0.2, atol=0.1)

@@ -37,7 +37,7 @@ def test_the_papers_settings(paper):
     assert (tokenizer.layout.size, tokenizer.patches, dynamics.layout.size) == (320, 256, 42)
     assert dynamics.layout.counts == {"action": 1, "shortcut": 1, "spatial": 32, "register": 4, "agent": 4}
     t, d = p.tokenizer.train, p.dynamics.train
-    assert (t.batch, t.window, t.steps, t.mask_max, t.lpips_weight, t.lpips_every) == (96, 24, 300_000, 0.9, 0.2, 2)
+    assert (t.batch, t.window, t.steps, t.mask_max, t.lpips_weight, t.lpips_every, t.dropout) == (96, 24, 300_000, 0.9, 0.2, 2, 0.05)
     assert (d.batch, d.window, d.steps, d.bootstrap_share, round(d.bootstrap_from * d.steps, -2)) == (512, 24, 180_000, 0.25, 10_000)
     for o in (t.optimiser, d.optimiser):
         assert (o.kind, o.lr, o.betas, o.weight_decay, o.warmup, o.clip, o.schedule) == ("adamw", 1e-4, (0.9, 0.999), 1e-2, 1000, 1.0, "constant")
@@ -54,6 +54,7 @@ def test_small_scales_have_everything_new_off():
         for t in (p.tokenizer.train, p.dynamics.train):
             assert t.engine.model_dump() == {"accumulate": 1, "ema": 0.0, "recompute": False} and t.watch.every == 0
         assert (p.tokenizer.train.lpips_weight, p.tokenizer.train.loaders, p.finetune.accumulate, p.arms.accumulate) == (0.0, 0, 1, 1)
+        assert p.tokenizer.train.dropout == 0 and all((c.noise_colour, c.warm_start) == (0.0, "last_plan") for c in (p.curiosity.cem, p.mpc.cem))
 
 
 def _counted(run):

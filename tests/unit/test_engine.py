@@ -10,11 +10,12 @@ from torch import nn
 from veridream.io.checkpoint import CheckpointError
 from veridream.params.model import Optimiser
 from veridream.provenance.digest import content_id
+from veridream.provenance.stage import PUBLISHED, StageError
 from veridream.train.engine import NonFiniteLoss, Plan, train
 from veridream.train.gradients import RunningRms, StepLoss
 from veridream.train.schedule import learning_rate_factor
 from veridream.train.seeding import derive, generator, seeded_initialisation
-from veridream.train.state import checkpoint_steps, differing_keys
+from veridream.train.state import checkpoint_steps, differences
 
 MUON = Optimiser(kind="muon", lr=1e-2, warmup=3, schedule="cosine")
 
@@ -91,17 +92,37 @@ def test_the_last_two_checkpoints_are_kept_and_a_finished_run_is_not_repeated(tm
     assert same(first, run(tmp_path / "w", kill_at=0))
 
 
-def test_other_config_is_set_aside_and_named(tmp_path, capsys):
+def test_an_interrupted_run_of_another_config_is_an_error_that_lists_the_keys(tmp_path):
+    work, old, new = tmp_path / "w", {"params": {"lr": 1, "warmup": 2}}, {"params": {"lr": 2, "warmup": 2, "clip": 1}}
     with pytest.raises(Killed):
-        run(tmp_path / "w", config={"params": {"lr": 1, "warmup": 2}}, kill_at=8)
-    fresh = run(tmp_path / "w", config={"params": {"lr": 2, "warmup": 2}})
-    assert "not resumed" in (err := capsys.readouterr().err) and "params.lr" in err and "warmup" not in err
-    assert checkpoint_steps(tmp_path / "w.stale") == [4, 8]
-    assert same(fresh, run(tmp_path / "clean", config={"params": {"lr": 2, "warmup": 2}}))
+        run(work, config=old, kill_at=8)
+    before = content_id(work)
+    with pytest.raises(StageError) as refused:
+        run(work, config=new)
+    said = str(refused.value)
+    assert "params.lr: 1 there, 2 now" in said and "params.clip: absent there, 1 now" in said and "warmup" not in said
+    assert f"rm -r {work}" in said and "step-00000008" in said and content_id(work) == before, "nothing was touched"
+    changed_back = run(work, config=old)
+    assert same(changed_back, run(tmp_path / "clean", config=old))
 
 
-def test_differing_keys_are_dotted():
-    assert differing_keys({"a": {"b": 1, "c": [1]}}, {"a": {"b": 2, "c": [1]}, "d": None}) == ["a.b", "d"]
+def test_a_published_run_of_another_config_is_set_aside(tmp_path, capsys):
+    run(tmp_path / "w", config={"params": {"lr": 1}})
+    (tmp_path / "w" / PUBLISHED).touch()
+    fresh = run(tmp_path / "w", config={"params": {"lr": 2}})
+    assert "params.lr" in capsys.readouterr().err and checkpoint_steps(tmp_path / "w.stale") == [8, 10]
+    assert same(fresh, run(tmp_path / "clean")) and not (tmp_path / "w" / PUBLISHED).exists()
+
+
+def test_a_work_folder_without_a_config_is_not_trusted(tmp_path):
+    (tmp_path / "w" / "step-00000002").mkdir(parents=True)
+    with pytest.raises(StageError, match=r"config\.json: missing or unreadable"):
+        run(tmp_path / "w")
+
+
+def test_differences_are_dotted():
+    found = differences({"a": {"b": 1, "c": [1]}}, {"a": {"b": 2, "c": [1]}, "d": "x" * 80})
+    assert found == {"a.b": "1 there, 2 now", "d": f'absent there, "{"x" * 56}... now'}
 
 
 def test_non_finite_loss_stops_with_the_windows_and_leaves_the_last_good_state(tmp_path):

@@ -3,13 +3,16 @@
 import pytest
 
 from helpers.project import copy_project
+from veridream.nn import cost
+from veridream.nn.operations import PEAK, SHARE, gpu_hours, stage_operations
 from veridream.params.load import load_params
-from veridream.provenance.estimate import NothingMeasured, as_json, as_text, estimate
+from veridream.provenance.estimate import GpuHours, NothingMeasured, as_json, as_text, estimate
 from veridream.provenance.jobs import RECEIPT_NAMES, receipts_of, workflow_jobs
 from veridream.provenance.receipts import seal, write_json
 from veridream.provenance.work import work_of
 
 STARTUP = 2.0
+NO_GPU = GpuHours({}, "none")
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +58,24 @@ def test_what_was_never_measured_is_said_to_be_unknown(project):
     collected = next(s for s in e.stages if s.stage == "collect_episodes")
     domains = {k for k in collected.unknown if k.startswith("collect_episodes, ")}
     assert "collect_episodes, robodesk" in domains
-    text = as_text(e)
-    assert "jobs of collect_episodes, robodesk: results/smoke ran none" in text and "GPU hours are unknown" in text
-    assert as_json(e)["gpu_hours"] is None and as_json(e)["total"]["jobs"] == len(receipts_of(load_params("laptop"), "laptop"))
+    text, said = as_text(e, NO_GPU), as_json(e, NO_GPU)
+    assert "jobs of collect_episodes, robodesk: results/smoke ran none" in text and "GPU hours: none" in text
+    assert said["gpu_hours"]["total"] == 0 and said["total"]["jobs"] == len(receipts_of(load_params("laptop"), "laptop"))
+
+
+def test_gpu_hours_are_arithmetic_and_say_so(project):
+    p = load_params("paper")
+    hours, said = gpu_hours(p), stage_operations(p)
+    t = p.tokenizer.train
+    frame = cost.tokenizer_step_flops(p.tokenizer.arch, p.render.size, t.window)
+    assert hours["train_tokenizer"] * 3600 * PEAK * SHARE == pytest.approx(t.steps * t.batch * t.window * frame)
+    assert set(hours) == set(said) < set(workflow_jobs(p)) and min(hours.values()) > 0
+    twice = stage_operations(p.model_copy(update={"mpc": p.mpc.model_copy(update={"episodes": 2 * p.mpc.episodes})}))
+    assert {k: twice[k] / said[k] for k in said if twice[k] != said[k]} == {"plan_mpc": pytest.approx(2)}
+    assert gpu_hours(load_params("laptop")) == {}
+    text = as_text(estimate("paper", "smoke", project), GpuHours(hours, "by arithmetic, not measured"))
+    row = next(line for line in text.splitlines() if line.startswith("train_dynamics"))
+    assert f"{hours['train_dynamics']:.4g}" in row.split() and "unknown" not in row and "GPU hours: by arithmetic, not measured" in text
 
 
 def test_nothing_measured_is_an_error(tmp_path):

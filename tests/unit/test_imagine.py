@@ -7,8 +7,9 @@ from veridream.nn.dynamics import Dynamics
 from veridream.nn.sampler import rollout
 from veridream.nn.tokenizer import Tokenizer
 from veridream.params.model import Cem, DynamicsArch, TokenizerArch
-from veridream.planning.imagine import Context, encode_context, imagine
-from veridream.planning.mpc import LivePlanner, predicted_return
+from veridream.planning.cem import Plan
+from veridream.planning.imagine import Context, behaviour, encode_context, imagine
+from veridream.planning.mpc import LivePlanner, behaviour_prior, goal_distance, planned, predicted_return
 
 SETTINGS = Cem(candidates=5, elites=2, iterations=2, horizon=3, execute=2, context=4, substeps=2, seeds=2)
 HOW = {"substeps": 2, "tau_ctx": 0.1}
@@ -138,3 +139,52 @@ def test_live_planner_replans_every_execute_steps_with_all_it_has_seen(model):
     assert all(a.shape == (2,) and np.abs(a).max() <= 1 for a in actions)
     again = LivePlanner(Screen(), model[0], SETTINGS, objective, np.random.default_rng(0))
     np.testing.assert_array_equal(actions, [again.act() for _ in range(5)])
+
+
+def test_goal_cost_is_the_distance_of_the_last_latent(model):
+    context = encode_context(model[0], frames(2), [None, np.ones(2)], 2, 4)
+    candidates, goal = np.random.default_rng(0).uniform(-1, 1, (3, 3, 2)).astype(np.float32), torch.full((4, 4), 0.5)
+    score = goal_distance(model[1], SETTINGS, goal)(context, candidates, noise())
+    z = imagine(model[1], context, np.repeat(candidates, 2, axis=0), seeds=1, carry="first", generator=noise(), **HOW).z_BHLD
+    by_hand = [-np.mean([np.sqrt(((z[2 * i + j, -1] - 0.5).numpy() ** 2).mean()) for j in range(2)]) for i in range(3)]
+    np.testing.assert_allclose(score, by_hand, rtol=1e-5)
+
+
+def test_a_plan_to_a_goal_that_an_action_reaches_finds_that_action():
+    """A dynamics whose next latent is its action: the closed form of the goal cost's optimum is the goal itself."""
+
+    def score(candidates):
+        return -np.sqrt(((candidates[:, -1] - np.float32([0.4, -0.6])) ** 2).mean(axis=1))
+
+    settings = SETTINGS.model_copy(update={"candidates": 64, "elites": 8, "iterations": 8, "noise_colour": 1.0})
+    plan = planned(settings, 2, score, np.random.default_rng(0))
+    assert isinstance(plan, Plan) and plan.actions_HA.shape == (3, 2)
+    np.testing.assert_allclose(plan.actions_HA[-1], [0.4, -0.6], atol=0.1)
+
+
+@pytest.fixture(scope="module")
+def imitator():
+    """A dynamics whose behaviour head says tanh(its bias), whatever it sees: entry l is 0.1 (l + 1) on the first dimension, -0.3 on the second."""
+    torch.manual_seed(0)
+    arch = {"width": 16, "heads": 2, "depth": 2, "registers": 1, "k_max": 4, "reward_bins": 11, "agents": 2, "task_features": 6, "bc_horizon": 2}
+    d = Dynamics(DynamicsArch(**arch), 4, 4)
+    d.heads.behaviour.out.bias.data.view(2, 16)[:, :2] = torch.atanh(torch.tensor([[0.1, -0.3], [0.2, -0.3]]))
+    return d.eval()
+
+
+def test_the_behaviour_head_gives_a_plan_chunk_by_chunk(imitator):
+    context, task = Context(torch.zeros(3, 4, 4), torch.zeros(3, 16), 2), torch.ones(6)
+    plan = behaviour(imitator, context, 5, most=4, generator=noise(), task_F=task, **HOW)
+    np.testing.assert_allclose(plan, [[0.1, -0.3], [0.2, -0.3], [0.1, -0.3], [0.2, -0.3], [0.1, -0.3]], atol=1e-6)
+    assert plan.dtype == np.float32
+
+
+def test_a_behaviour_warm_start_is_the_first_mean_of_every_plan(model, imitator):
+    settings = SETTINGS.model_copy(update={"warm_start": "behaviour", "init_std": 1e-6, "min_std": 1e-6})
+    prior = behaviour_prior(imitator, settings, torch.ones(6))
+    planner = LivePlanner(Screen(), model[0], settings, lambda c, a, g: a.sum(axis=(1, 2)), np.random.default_rng(0), prior)
+    np.testing.assert_allclose([planner.act() for _ in range(4)], [[0.1, -0.3], [0.2, -0.3]] * 2, atol=1e-4)
+    assert behaviour_prior(imitator, SETTINGS, torch.ones(6)) is None
+    for dynamics in (model[1], imitator):
+        with pytest.raises(ValueError, match="last_plan"):
+            behaviour_prior(dynamics, settings, None)

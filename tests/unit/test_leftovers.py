@@ -4,7 +4,7 @@ import pytest
 
 from helpers.chain import STORES, whole_paper
 from veridream.provenance import leftovers as module
-from veridream.provenance.leftovers import leftovers, remove, unused_cache
+from veridream.provenance.leftovers import discard_interrupted, leftovers, remove, unused_cache
 
 
 @pytest.fixture
@@ -70,3 +70,12 @@ def test_an_output_that_another_job_makes_now_stays(paper):
 
 def test_without_a_record_the_cache_is_left_alone(tmp_path):
     assert "left alone" in unused_cache(root=tmp_path)
+
+
+def test_only_interrupted_trainings_are_discarded(paper):
+    put(paper, "work/train_tokenizer/base/published")
+    put(paper, "work/train_dynamics/base/config.json")
+    put(paper, "work/collect_curiosity/whirlpool/episode-00000.npy")
+    assert discard_interrupted("smoke", paper.root) == ["results/smoke/work/train_dynamics/base"]
+    left = sorted(p.name for p in (paper.root / paper.r / "work").glob("*/*"))
+    assert left == ["base", "whirlpool"] and discard_interrupted("smoke", paper.root) == []

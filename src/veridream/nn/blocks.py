@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from veridream.nn.attention import Attention, attend, causal_mask
+from veridream.nn.dropout import Dropout, drop
 
 EPS = 1e-6
 
@@ -81,15 +82,24 @@ class Block(nn.Module):
         self.norm_time = RMSNorm(width) if time else None
         self.norm_mlp, self.mlp = RMSNorm(width), SwiGLU(width)
 
-    def forward(self, x_BTNW: Tensor, space_mask: Tensor | None, time_slots: slice = slice(None), keep: slice = slice(None)) -> Tensor:
+    def forward(
+        self,
+        x_BTNW: Tensor,
+        space_mask: Tensor | None,
+        time_slots: slice = slice(None),
+        keep: slice = slice(None),
+        dropout: Dropout | None = None,
+    ) -> Tensor:
         """x_BTNW -> same shape, or only the tokens `keep` (a last block need not finish tokens nobody reads).
 
         `time_slots`: which of the kept tokens take part in time attention; the others pass it untouched.
+        `dropout`: of what space attention, time attention and the gated layer add, each with masks of its own.
         """
-        x_BTNW = self._space(x_BTNW, space_mask)[:, :, keep]
+        of_space, of_time, of_mlp = (None, None, None) if dropout is None else (dropout.at(i) for i in range(3))
+        x_BTNW = self._space(x_BTNW, space_mask, of_space)[:, :, keep]
         if self.time is not None:
-            x_BTNW = self._time(x_BTNW, time_slots, 0, causal_mask(x_BTNW.shape[1], 0, x_BTNW.device, self.window), None, 0, False)
-        return x_BTNW + self.mlp(self.norm_mlp(x_BTNW))
+            x_BTNW = self._time(x_BTNW, time_slots, 0, causal_mask(x_BTNW.shape[1], 0, x_BTNW.device, self.window), None, 0, False, of_time)
+        return x_BTNW + drop(self.mlp(self.norm_mlp(x_BTNW)), of_mlp)
 
     def with_past(
         self,
@@ -108,25 +118,41 @@ class Block(nn.Module):
             x_BTNW = self._time(x_BTNW, slice(None), first, mask, past, layer, commit)
         return x_BTNW + self.mlp(self.norm_mlp(x_BTNW))
 
-    def _space(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return x + self.space(self.norm_space(x), mask)
+    def _space(self, x: Tensor, mask: Tensor | None, dropout: Dropout | None = None) -> Tensor:
+        return x + drop(self.space(self.norm_space(x), mask), dropout)
 
-    def _time(self, x: Tensor, slots: slice, first: int, mask: Tensor | None, past: PastKeys | None, layer: int, commit: bool) -> Tensor:
+    def _time(
+        self,
+        x: Tensor,
+        slots: slice,
+        first: int,
+        mask: Tensor | None,
+        past: PastKeys | None,
+        layer: int,
+        commit: bool,
+        dropout: Dropout | None = None,
+    ) -> Tensor:
         assert self.time is not None and self.norm_time is not None
         part = x[:, :, slots]
         q, k, v = self.time.project(self.norm_time(part).transpose(1, 2), first)  # [B,slots,heads,T,head_dim]
         if past is not None:
             k, v = past.extend(layer, k, v, commit)
-        part = part + self.time.merge(attend(q, k, v, mask)).transpose(1, 2)
+        part = part + drop(self.time.merge(attend(q, k, v, mask)).transpose(1, 2), dropout)
         if part.shape[2] == x.shape[2]:
             return part
         return torch.cat([x[:, :, : slots.start or 0], part, x[:, :, slots.stop :]], dim=2)
 
 
 def run_block(
-    block: nn.Module, x_BTNW: Tensor, space_mask: Tensor | None, recompute: bool, time_slots: slice = slice(None), keep: slice = slice(None)
+    block: nn.Module,
+    x_BTNW: Tensor,
+    space_mask: Tensor | None,
+    recompute: bool,
+    time_slots: slice = slice(None),
+    keep: slice = slice(None),
+    dropout: Dropout | None = None,
 ) -> Tensor:
     """block(...); with `recompute` its activations are not kept for the backward pass but computed again there. The numbers are the same."""
     if recompute and torch.is_grad_enabled():
-        return checkpoint(block, x_BTNW, space_mask, time_slots, keep, use_reentrant=False, preserve_rng_state=False)
-    return block(x_BTNW, space_mask, time_slots, keep)
+        return checkpoint(block, x_BTNW, space_mask, time_slots, keep, dropout, use_reentrant=False, preserve_rng_state=False)
+    return block(x_BTNW, space_mask, time_slots, keep, dropout)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from veridream.nn.blocks import PastKeys
 from veridream.nn.device import normal
-from veridream.nn.dynamics import Dynamics
+from veridream.nn.dynamics import Dynamics, DynamicsOut
 from veridream.nn.reward import expected_reward
 
 
@@ -48,12 +48,15 @@ class _Context:
 
     def commit(self, z_BTLD: Tensor, prev_action_BTA: Tensor, mask_BA: Tensor, cache: PastKeys) -> Tensor:
         """Appends the frames to the cache; predicted reward [B,T] of the transitions into them."""
+        return expected_reward(self.read(z_BTLD, prev_action_BTA, mask_BA, cache).reward_logits_BTR)
+
+    def read(self, z_BTLD: Tensor, prev_action_BTA: Tensor, mask_BA: Tensor, cache: PastKeys) -> DynamicsOut:
+        """Appends the frames to the cache; all that the network says of them."""
         noise = normal(z_BTLD.shape, self.generator, z_BTLD)
         z = (1 - self.tau) * z_BTLD + self.tau * noise
         bt = (z.shape[0], z.shape[1])
         signal, step = _full(bt, self.signal, z.device), _full(bt, self.dynamics.finest, z.device)
-        out = self.dynamics.extend(z, signal, step, prev_action_BTA, mask_BA, cache, commit=True)
-        return expected_reward(out.reward_logits_BTR)
+        return self.dynamics.extend(z, signal, step, prev_action_BTA, mask_BA, cache, commit=True)
 
 
 @torch.no_grad()
@@ -142,3 +145,14 @@ def predict_next(
         signal, step = _full(bt, i * dynamics.k_max // substeps, z.device), _full(bt, int(math.log2(substeps)), z.device)
         z = euler(z, dynamics.alternatives(z, signal, step, prev_action_BTA, action_mask_BA, cache).x1_BTLD, i, substeps)
     return torch.cat([z_BTLD[:, :1], z[:, 1:]], dim=1)
+
+
+@torch.no_grad()
+def predicted_actions(
+    dynamics: Dynamics, z_BTLD: Tensor, prev_action_BTA: Tensor, action_mask_BA: Tensor, tau_ctx: float, generator: torch.Generator, task_BF: Tensor
+) -> Tensor:
+    """The behaviour-cloning head's next actions [B,L,A] after frames z_BTLD, corrupted as a rollout's context is. Raises ValueError without that head."""
+    out = _Context(dynamics, tau_ctx, generator).read(z_BTLD, prev_action_BTA, action_mask_BA, dynamics.new_cache(len(z_BTLD), task_BF))
+    if out.heads is None or out.heads.action_BTLA is None:
+        raise ValueError("the dynamics has no behaviour-cloning head; set dynamics.arch.bc_horizon")
+    return out.heads.action_BTLA[:, -1]

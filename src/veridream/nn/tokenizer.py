@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from veridream.nn.attention import Layout
 from veridream.nn.blocks import Block, RMSNorm, run_block
+from veridream.nn.dropout import Dropout
 from veridream.params.model import TokenizerArch
 
 MEAN_PIXEL = 0.35  # initial bias of the pixel head, about the mean of rendered frames
@@ -73,8 +74,8 @@ class Tokenizer(nn.Module):
     def _has_time(self, block: int) -> bool:
         return self.arch.time_every > 0 and (block + 1) % self.arch.time_every == 0
 
-    def encode(self, frames_BTHWC: Tensor, masked_BTN: Tensor | None = None) -> Tensor:
-        """frames_BTHWC float [0,1] -> z_BTLD in [-1,1]. masked_BTN bool: patches hidden from the encoder (training only).
+    def encode(self, frames_BTHWC: Tensor, masked_BTN: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
+        """frames_BTHWC float [0,1] -> z_BTLD in [-1,1]. Training only: masked_BTN bool, patches hidden from the encoder, and dropout in its blocks.
 
         With time_every = 0 a frame's latents depend on that frame alone; otherwise on it and the frames before it.
         """
@@ -86,19 +87,21 @@ class Tokenizer(nn.Module):
         b, t = patch.shape[:2]
         latent = self.latent_query.expand(b, t, -1, -1)
         x = torch.cat([latent, patch + self.patch_position], dim=2)
-        for block in self.encoder[:-1]:
-            x = run_block(block, x, self.encoder_mask, self.recompute, self.layout["latent"])
-        x = run_block(self.encoder[-1], x, self.encoder_mask, self.recompute, keep=self.layout["latent"])
+        places = [None if dropout is None else dropout.at(i) for i in range(len(self.encoder))]
+        for block, place in zip(self.encoder[:-1], places[:-1], strict=True):
+            x = run_block(block, x, self.encoder_mask, self.recompute, self.layout["latent"], dropout=place)
+        x = run_block(self.encoder[-1], x, self.encoder_mask, self.recompute, keep=self.layout["latent"], dropout=places[-1])
         return torch.tanh(self.latent_out(self.norm_latent(x)))
 
-    def decode(self, z_BTLD: Tensor) -> Tensor:
+    def decode(self, z_BTLD: Tensor, dropout: Dropout | None = None) -> Tensor:
         """z_BTLD -> frames_BTHWC float, not clamped to [0,1]."""
         b, t = z_BTLD.shape[:2]
         latent = self.latent_in(z_BTLD) + self.latent_position
         x = torch.cat([latent, self.patch_query.expand(b, t, -1, -1)], dim=2)
-        for block in self.decoder[:-1]:
-            x = run_block(block, x, self.decoder_mask, self.recompute, self.layout["latent"])
-        x = run_block(self.decoder[-1], x, self.decoder_mask, self.recompute, keep=self.layout["patch"])
+        places = [None if dropout is None else dropout.at(len(self.encoder) + i) for i in range(len(self.decoder))]
+        for block, place in zip(self.decoder[:-1], places[:-1], strict=True):
+            x = run_block(block, x, self.decoder_mask, self.recompute, self.layout["latent"], dropout=place)
+        x = run_block(self.decoder[-1], x, self.decoder_mask, self.recompute, keep=self.layout["patch"], dropout=places[-1])
         return unpatchify(self.pixel_out(self.norm_pixel(x)), self.arch.patch, self.size)
 
     def encode_long(self, frames_BTHWC: Tensor) -> Tensor:
@@ -114,6 +117,6 @@ class Tokenizer(nn.Module):
             return run(x_BT)
         return torch.cat([run(x) for x in x_BT.split(self.window, dim=1)], dim=1)
 
-    def forward(self, frames_BTHWC: Tensor, masked_BTN: Tensor | None = None) -> Tensor:
+    def forward(self, frames_BTHWC: Tensor, masked_BTN: Tensor | None = None, dropout: Dropout | None = None) -> Tensor:
         """Reconstruction of the whole frames from the visible patches."""
-        return self.decode(self.encode(frames_BTHWC, masked_BTN))
+        return self.decode(self.encode(frames_BTHWC, masked_BTN, dropout), dropout)

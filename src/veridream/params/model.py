@@ -147,6 +147,7 @@ class TokenizerTrain(Strict):
     mask_max: Fraction = Field(default=0.9, description="masking ratio is uniform on [0, mask_max] per frame")
     mask_every: Positive = Field(default=1, description="mask on every n-th step; other steps see all patches")
     loss_on: Literal["masked", "all"] = Field(default="masked", description="patches the pixel loss is taken on")
+    dropout: float = Field(default=0.0, ge=0, lt=1, description="share of what each layer adds that is dropped in training (released code: 0.05); 0: none")
     foreground_weight: float = Field(default=0.0, ge=0, description="extra weight of pixels further than 0.1 from the task's median image")
     lpips_weight: float = Field(
         default=0.0, ge=0, description="weight of LPIPS (AlexNet; paper: 0.2). Without its weights in models/lpips it is left out, which the receipt then says"
@@ -255,6 +256,14 @@ class Cem(Strict):
     tau_ctx: Fraction = Field(default=0.1, description="context corruption")
     init_std: float = Field(default=1.0, gt=0, description="initial std of the action distribution")
     min_std: float = Field(default=0.05, gt=0, description="its floor")
+    noise_colour: float = Field(
+        default=0.0, ge=0, le=2, description="power of a plan's noise over time falls as 1 / frequency^colour: 0 white (paper), 1 pink, 2 red; smoother plans"
+    )
+    warm_start: Literal["last_plan", "behaviour"] = Field(
+        default="last_plan",
+        description="first mean of a plan: the last plan moved on, or the actions that the behaviour-cloning head gives in the dream "
+        "(needs dynamics.arch.bc_horizon; the released code takes init_std 0.3 with it)",
+    )
 
     @model_validator(mode="after")
     def _elites_fit(self):

@@ -11,7 +11,7 @@ from torch import Tensor
 from veridream import spec
 from veridream.nn.device import device_of
 from veridream.nn.dynamics import Dynamics
-from veridream.nn.sampler import Rollout, rollout
+from veridream.nn.sampler import Rollout, predicted_actions, rollout
 from veridream.nn.tokenizer import Tokenizer
 
 
@@ -71,3 +71,25 @@ def imagine(
     action, mask = torch.cat([past, ahead.to(device)], dim=1), context.mask_A.to(device).expand(n, -1)
     task_BF = None if task_F is None else task_F.to(device)[None]
     return rollout(dynamics, context.z_CLD[None], action, mask, horizon, substeps, tau_ctx, seeds, carry, generator, task_BF)
+
+
+@torch.no_grad()
+def behaviour(
+    dynamics: Dynamics, context: Context, horizon: int, *, most: int, substeps: int, tau_ctx: float, generator: torch.Generator, task_F: Tensor
+) -> np.ndarray:
+    """Actions [horizon, action_dim] float32 that the behaviour-cloning head gives: as many as it predicts at once, dreamed, then as many again.
+
+    most: frames the head looks back on. Raises ValueError for a dynamics without that head.
+    """
+    if dynamics.arch.bc_horizon == 0:
+        raise ValueError("the dynamics has no behaviour-cloning head to start a plan from; set dynamics.arch.bc_horizon, or cem.warm_start to last_plan")
+    plan: list[np.ndarray] = []
+    while sum(map(len, plan)) < horizon:
+        context = Context(context.z_CLD[-most:], context.prev_action_CA[-most:], context.action_dim)
+        action_LA = predicted_actions(dynamics, context.z_CLD[None], context.prev_action_CA[None], context.mask_A[None], tau_ctx, generator, task_F[None])[0]
+        chunk = action_LA[:, : context.action_dim].float().cpu().numpy()[: horizon - sum(map(len, plan))]
+        plan.append(chunk)
+        dreamed = imagine(dynamics, context, chunk[None], substeps=substeps, tau_ctx=tau_ctx, seeds=1, carry="first", generator=generator).z_BHLD[0]
+        led_to = torch.nn.functional.pad(torch.from_numpy(chunk), (0, spec.ACTION_DIM - context.action_dim)).to(dreamed.device)
+        context = Context(torch.cat([context.z_CLD, dreamed]), torch.cat([context.prev_action_CA, led_to]), context.action_dim)
+    return np.concatenate(plan)

@@ -14,21 +14,22 @@ from veridream.io.episode_store import Episode, episode_seed
 from veridream.nn.dynamics import Dynamics
 from veridream.nn.tokenizer import Tokenizer
 from veridream.params.model import Cem
-from veridream.planning.cem import Plan, cem, shift
-from veridream.planning.imagine import Context, encode_context, imagine
+from veridream.planning.cem import Plan, Score, cem, shift
+from veridream.planning.imagine import Context, behaviour, encode_context, imagine
 
+Prior = Callable[[Context, torch.Generator], np.ndarray]  # context, noise -> first mean of a plan, float32 [H, action_dim]
 Objective = Callable[[Context, np.ndarray, torch.Generator], np.ndarray]  # context, candidates [N,H,A], noise -> [N], higher is better
 
 
 class LivePlanner:
     """Looks at the live environment, plans by CEM every `cem.execute` steps, and gives out the planned actions one by one.
 
-    The context grows from one frame at the start of an episode to cem.context frames. Every plan after the first starts from the last
-    one's mean, moved forward. All randomness comes from `rng`.
+    The context grows from one frame at the start of an episode to cem.context frames. Every plan starts from `prior`; without one, every plan
+    after the first from the last one's mean, moved forward. All randomness comes from `rng`.
     """
 
-    def __init__(self, env: Env, tokenizer: Tokenizer, settings: Cem, objective: Objective, rng: np.random.Generator) -> None:
-        self.env, self.tokenizer, self.settings, self.objective, self.rng = env, tokenizer, settings, objective, rng
+    def __init__(self, env: Env, tokenizer: Tokenizer, settings: Cem, objective: Objective, rng: np.random.Generator, prior: Prior | None = None) -> None:
+        self.env, self.tokenizer, self.settings, self.objective, self.rng, self.prior = env, tokenizer, settings, objective, rng, prior
         self.frames: list[np.ndarray] = []
         self.prev_actions: list[np.ndarray | None] = []
         self.queue: list[np.ndarray] = []
@@ -50,18 +51,26 @@ class LivePlanner:
         s, dim = self.settings, self.env.action_dim
         context = encode_context(self.tokenizer, self.frames, self.prev_actions, dim, s.context)
         generator = torch.Generator().manual_seed(int(self.rng.integers(2**62)))
-        return cem(
-            lambda candidates: self.objective(context, candidates, generator),
-            s.horizon,
-            dim,
-            candidates=s.candidates,
-            elites=s.elites,
-            iterations=s.iterations,
-            init_std=s.init_std,
-            min_std=s.min_std,
-            rng=self.rng,
-            init_mean_HA=None if self.plan is None else shift(self.plan.mean_HA, s.execute),
-        )
+        last = None if self.plan is None else shift(self.plan.mean_HA, s.execute)
+        mean = last if self.prior is None else self.prior(context, generator)
+        return planned(s, dim, lambda candidates: self.objective(context, candidates, generator), self.rng, mean)
+
+
+def planned(s: Cem, action_dim: int, score: Score, rng: np.random.Generator, init_mean_HA: np.ndarray | None = None) -> Plan:
+    """One plan by the settings."""
+    return cem(
+        score,
+        s.horizon,
+        action_dim,
+        candidates=s.candidates,
+        elites=s.elites,
+        iterations=s.iterations,
+        init_std=s.init_std,
+        min_std=s.min_std,
+        rng=rng,
+        init_mean_HA=init_mean_HA,
+        noise_colour=s.noise_colour,
+    )
 
 
 def predicted_return(dynamics: Dynamics, settings: Cem, task_F: torch.Tensor | None = None) -> Objective:
@@ -77,6 +86,35 @@ def predicted_return(dynamics: Dynamics, settings: Cem, task_F: torch.Tensor | N
         return rewards
 
     return objective
+
+
+def goal_distance(dynamics: Dynamics, settings: Cem, goal_LD: torch.Tensor) -> Objective:
+    """Minus the RMS distance of the last imagined latent from the goal's, mean over cem.seeds independent rollouts a candidate."""
+
+    def objective(context: Context, candidates: np.ndarray, generator: torch.Generator) -> np.ndarray:
+        n, s = settings.seeds, settings
+        repeated = np.repeat(candidates, n, axis=0)
+        out = imagine(dynamics, context, repeated, substeps=s.substeps, tau_ctx=s.tau_ctx, seeds=1, carry="first", generator=generator)
+        distance = (out.z_BHLD[:, -1] - goal_LD.to(out.z_BHLD.device)).square().mean(dim=(-2, -1)).sqrt()
+        scores: np.ndarray = -distance.reshape(-1, n).mean(dim=1).cpu().numpy()
+        return scores
+
+    return objective
+
+
+def behaviour_prior(dynamics: Dynamics, settings: Cem, task_F: torch.Tensor | None) -> Prior | None:
+    """What cem.warm_start asks for; None where the last plan goes on. Raises ValueError when the dynamics has no behaviour-cloning head."""
+    if settings.warm_start == "last_plan":
+        return None
+    if task_F is None or not dynamics.arch.bc_horizon:
+        raise ValueError("cem.warm_start is behaviour, but the dynamics has no behaviour-cloning head (dynamics.arch.bc_horizon); set it to last_plan")
+    features, s = task_F, settings
+
+    def prior(context: Context, generator: torch.Generator) -> np.ndarray:
+        how = {"most": s.context, "substeps": s.substeps}
+        return behaviour(dynamics, context, s.horizon, **how, tau_ctx=s.tau_ctx, generator=generator, task_F=features)
+
+    return prior
 
 
 def random_policy(action_dim: int, rng: np.random.Generator) -> Policy:

@@ -5,6 +5,7 @@ A kind that the reference run never ran has no rate, and is counted as unknown, 
 """
 
 import csv
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,15 @@ from veridream.provenance.jobs import RECEIPT_NAMES, workflow_jobs
 from veridream.provenance.receipts import read_receipt
 from veridream.provenance.work import Work, work_of
 
-GPU_STAGES = ("train_tokenizer", "encode_latents", "train_dynamics", "finetune_world_model", "score_rollouts", "plan_mpc", "collect_curiosity")
 UNBENCHED = {"compare_to_paper": "benchmarks/compare_to_paper.tsv", "render_report": "benchmarks/render_report.tsv"}
+
+
+@dataclass(frozen=True)
+class GpuHours:
+    """Hours on one card by stage, and in words how they were found. They come from arithmetic (nn.operations), not from a measured run."""
+
+    by_stage: Mapping[str, float]
+    how: str
 
 
 class NothingMeasured(ValueError):
@@ -131,25 +139,25 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-def as_json(e: Estimate) -> dict[str, Any]:
+def as_json(e: Estimate, gpu: GpuHours) -> dict[str, Any]:
     totals = {name: e.total(name) for name in ("jobs", "hours", "cpu_hours", "bytes")}
-    return {**asdict(e), "total": totals, "gpu_hours": None}
+    return {**asdict(e), "total": totals, "gpu_hours": {"by_stage": dict(gpu.by_stage), "total": sum(gpu.by_stage.values()), "how": gpu.how}}
 
 
-def as_text(e: Estimate) -> str:
+def as_text(e: Estimate, gpu: GpuHours) -> str:
     """A table; what is unknown is said below it."""
     lines = [f"scale {e.scale}, from {e.measured} measured jobs of results/{e.reference} ({e.startup:.1f} s start-up a job)", ""]
     lines.append(f"{'stage':22} {'jobs':>6} {'hours':>12} {'CPU hours':>12} {'GPU hours':>10} {'disk':>10}  scaled by")
     for s in e.stages:
         known = s.jobs > sum(s.unknown.values())
-        numbers = (f"{s.hours:.4g}", f"{s.cpu_hours:.4g}", "unknown" if s.stage in GPU_STAGES else "0", _bytes(s.bytes)) if known else ("unknown",) * 4
+        numbers = (f"{s.hours:.4g}", f"{s.cpu_hours:.4g}", _bytes(s.bytes)) if known else ("unknown",) * 3
         part = " +?" if s.unknown and known else ""
-        lines.append(
-            f"{s.stage:22} {s.jobs:>6} {numbers[0]:>12} {numbers[1]:>12} {numbers[2]:>10} {numbers[3]:>10}  {f'{s.extrapolated:.3g}' if known else '-'}{part}"
-        )
-    whole = (f"{e.total('hours'):.4g}", f"{e.total('cpu_hours'):.4g}", "unknown", _bytes(e.total("bytes")))
+        row = f"{s.stage:22} {s.jobs:>6} {numbers[0]:>12} {numbers[1]:>12} {gpu.by_stage.get(s.stage, 0):>10.4g} {numbers[2]:>10}"
+        lines.append(f"{row}  {f'{s.extrapolated:.3g}' if known else '-'}{part}")
+    whole = (f"{e.total('hours'):.4g}", f"{e.total('cpu_hours'):.4g}", f"{sum(gpu.by_stage.values()):.4g}", _bytes(e.total("bytes")))
     lines.append(f"{'total':22} {e.total('jobs'):>6.0f} {whole[0]:>12} {whole[1]:>12} {whole[2]:>10} {whole[3]:>10}")
-    lines += ["", "hours: the jobs' times one after another; CPU hours: what their processes used.", "GPU hours are unknown: no measured run used a GPU."]
+    lines += ["", "hours: the jobs' times one after another; CPU hours: what their processes used; both on the machine and device that was measured."]
+    lines.append(f"GPU hours: {gpu.how}")
     for s in e.stages:
         lines += [f"unknown: {n} jobs of {kind}: results/{e.reference} ran none" for kind, n in s.unknown.items()]
     if (most := max(s.extrapolated for s in e.stages)) > 100:

@@ -12,6 +12,7 @@ from veridream.provenance.digest import ROOT
 from veridream.provenance.jobs import receipts_of
 from veridream.provenance.receipts import id_path, run_path
 from veridream.provenance.records import Records
+from veridream.provenance.stage import PUBLISHED
 from veridream.provenance.workflow import WorkflowFailed
 
 
@@ -63,6 +64,15 @@ def remove(found: list[Leftover], root: Path = ROOT) -> None:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+
+
+def discard_interrupted(scale: str, root: Path = ROOT) -> list[str]:
+    """Removes the work folders of the scale's trainings that were never published; their paths. Call it with the scale's lock held."""
+    stages = ("train_tokenizer", "train_dynamics", "finetune_world_model")
+    found = [f for stage in stages for f in sorted((root / "results" / scale / "work" / stage).glob("*")) if not (f / PUBLISHED).exists()]
+    for folder in found:
+        shutil.rmtree(folder)
+    return [f.relative_to(root).as_posix() for f in found]
 
 
 def unused_cache(delete: bool = False, root: Path = ROOT) -> str:

@@ -29,6 +29,7 @@ from veridream.provenance.lock import Locked, hold_lock
 from veridream.provenance.receipts import chain_of, id_path, recorded_id, run_path, seal, succession, write_id, write_json
 
 CODE = ("src", "params", "workflow", "requirements", "Snakefile")  # what makes a run "dirty" when git does not have it as it stands
+PUBLISHED = "published"  # an empty file in the work folder of a job whose outputs and receipt stand
 
 
 class StageError(Exception):
@@ -155,6 +156,8 @@ def _publish(job: Job, receipt: Path, facts: dict[str, Any], run: dict[str, Any]
         before = succession(receipt)
         write_json(run_path(receipt), {**run, "outputs": sorted(ids), "seal": whole["seal"], "succeeds": [s for s in before if s != whole["seal"]]})
         write_json(receipt, whole)
+        if job.work is not None and job.work.is_dir():
+            (job.work / PUBLISHED).touch()
     except BaseException:
         for p in (receipt, *job.final.values(), *map(id_path, job.final.values())):
             _remove(p)

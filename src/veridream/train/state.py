@@ -4,12 +4,18 @@
     step-00000200/     checkpoints (io.checkpoint): model, its average, optimisers, running RMS; the last two are kept
     metrics.jsonl      one line a logged step; cut back to the checkpoint's step on resume
 
-A work folder made under another config is not resumed: it is set aside as `<work>.stale` (an older one is deleted) with a printed line
-that names the differing keys, and training starts anew. A result is then always a function of the present params, code and inputs.
+A work folder is resumed under the config it was made with, and under no other: a result is a function of the present params, code and inputs.
+What happens to one of another config depends on whether anything would be lost:
+- its job is published (stage left `published` in it): nothing would. It is set aside as `<work>.stale` (an older one is deleted) with a printed
+  line, and training starts anew. So a finished scale is trained again after an edit of its params without a word from the user.
+- it was interrupted: hours of training may stand in it, and an edit of the params may be a slip. The stage ends with an error that names the
+  differing keys with both values, and changes nothing. Changed back, the same command goes on; to start anew, the user removes the folder,
+  or has the launcher do so for all of a scale (`src/run_workflow.py --discard-work`).
 """
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,11 +28,12 @@ from torch import Tensor, nn
 from veridream.io.checkpoint import DONE, load_checkpoint, load_module, save_checkpoint
 from veridream.provenance.digest import canonical, code_digest, job_domains
 from veridream.provenance.receipts import recorded_id, write_json
-from veridream.provenance.stage import Job, StageError
+from veridream.provenance.stage import PUBLISHED, Job, StageError
 from veridream.train.average import Average
 
 KEEP = 2
 CONFIG, METRICS = "config.json", "metrics.jsonl"
+SHOWN = 12  # differing keys that a message lists
 
 
 def flat(obj: Any, prefix: str = "") -> dict[str, str]:
@@ -36,28 +43,50 @@ def flat(obj: Any, prefix: str = "") -> dict[str, str]:
     return {k: v for name, value in obj.items() for k, v in flat(value, f"{prefix}.{name}" if prefix else str(name)).items()}
 
 
-def differing_keys(old: Any, new: Any) -> list[str]:
-    """Dotted keys whose values differ or which only one side has."""
+def differences(old: Any, new: Any) -> dict[str, str]:
+    """{dotted key: "<old> there, <new> now"} of the keys whose values differ or which only one side has."""
     a, b = flat(old), flat(new)
-    return sorted(k for k in a.keys() | b.keys() if a.get(k) != b.get(k))
+    return {k: f"{_short(a.get(k))} there, {_short(b.get(k))} now" for k in sorted(a.keys() | b.keys()) if a.get(k) != b.get(k)}
+
+
+def _short(value: str | None) -> str:
+    return "absent" if value is None else value if len(value) <= 60 else f"{value[:57]}..."
 
 
 def open_work(work: Path, config: Mapping[str, Any]) -> None:
-    """Makes `work` ready for this config: as it is, or empty (see the module)."""
+    """Makes `work` ready for this config: as it is, or empty (see the module). Raises StageError on an interrupted training of another config."""
     path = work / CONFIG
-    if work.is_dir():
+    if work.is_dir() and any(work.iterdir()):
         try:
-            old = json.loads(path.read_text())
-            keys = differing_keys(old, config)
+            found = differences(json.loads(path.read_text()), config)
         except (FileNotFoundError, ValueError):
-            keys = [f"{CONFIG} is missing or unreadable"]
-        if keys and any(work.iterdir()):
+            found = {CONFIG: "missing or unreadable"}
+        if found and not (work / PUBLISHED).is_file():
+            raise StageError(_refusal(work, found))
+        if found:
             stale = work.with_name(work.name + ".stale")
             shutil.rmtree(stale, ignore_errors=True)
             os.replace(work, stale)
-            print(f"{work}: not resumed, made under another config ({', '.join(keys)}); set aside as {stale.name}", file=sys.stderr, flush=True)
+            print(f"{work}: finished under another config ({', '.join(found)}); set aside as {stale.name}", file=sys.stderr, flush=True)
     work.mkdir(parents=True, exist_ok=True)
     write_json(path, config)
+
+
+def _refusal(work: Path, found: Mapping[str, str]) -> str:
+    lines = [f"  {k}: {v}" for k, v in found.items()]
+    if len(lines) > SHOWN:
+        lines = [*lines[:SHOWN], f"  and {len(lines) - SHOWN} more"]
+    steps = sorted(p.parent.relative_to(work).as_posix() for p in work.rglob(f"step-*/{DONE}"))
+    where = f"its newest checkpoint is {steps[-1]}" if steps else "it has no checkpoint yet"
+    return "\n".join(
+        [
+            f"{work} holds an interrupted training of another config ({where}):",
+            *lines,
+            "Change that back, and the same command goes on with it. To start anew instead, throw it away:",
+            f"  rm -r {shlex.quote(str(work))}",
+            "(src/run_workflow.py --discard-work does so for every interrupted training of a scale.)",
+        ]
+    )
 
 
 def checkpoint_steps(work: Path) -> list[int]:
@@ -120,7 +149,8 @@ def work_config(job: Job) -> dict[str, Any]:
 
 
 def work_folder(job: Job) -> Path:
-    """The job's work folder. Raises StageError when the stage was declared without one."""
+    """The job's work folder, ready for its config. Raises StageError when it holds another config's interrupted training, or was not asked for."""
     if job.work is None:
         raise StageError(f"{job.name} needs --work")
+    open_work(job.work, work_config(job))
     return job.work

@@ -12,6 +12,7 @@ from veridream.data.corpus import Corpus
 from veridream.data.index import Index
 from veridream.data.windows import WindowIndex, Windows, sample_windows, window_keys
 from veridream.metrics.foreground import THRESHOLD
+from veridream.nn.dropout import Dropout
 from veridream.nn.lpips import Lpips
 from veridream.nn.tokenizer import Tokenizer, patchify, unpatchify
 from veridream.params.model import TokenizerTrain
@@ -88,7 +89,7 @@ class TokenizerLoss:
         frames = torch.from_numpy(read).to(self.device).float() / 255.0
         all_masked = self._mask(step, len(ids))
         masked = None if all_masked is None else all_masked[rows].to(self.device)
-        prediction = self.tokenizer(frames, masked)
+        prediction = self.tokenizer(frames, masked, self._dropout(step, len(ids), rows))
         weight = self._weight(frames, batch)
         own = len(rows) / len(ids)  # of the batch's pixels
         if masked is None or all_masked is None or self.train.loss_on == "all":  # an unmasked step is scored on all pixels
@@ -110,6 +111,13 @@ class TokenizerLoss:
             return None
         median = torch.from_numpy(np.stack([self.medians[t] for t in batch.task])).to(self.device).float() / 255.0
         return pixel_weights(frames, median, self.train.foreground_weight)
+
+    def _dropout(self, step: int, batch: int, rows: np.ndarray) -> Dropout | None:
+        """Keys of the whole batch, of which a part takes its own rows."""
+        if not self.train.dropout:
+            return None
+        keys = torch.randint(2**62, (batch,), generator=generator(f"{self.stream} dropout", self.seed, step))
+        return Dropout(self.train.dropout, keys[rows].to(self.device))
 
     def _mask(self, step: int, batch: int) -> Tensor | None:
         if self.train.mask_max == 0 or step % self.train.mask_every:
