@@ -182,7 +182,7 @@ def test_a_tokenizer_that_draws_nothing_leaves_nothing_to_decide(world, tmp_path
     for done in (judge(tmp_path, stores, "d", "d/exports/base"), rank(tmp_path, stores, "d")):
         assert done.returncode == 0, done.stderr
     table = read_csv(tmp_path / "d/wmb.csv")
-    assert len(table) == 5 and all((r["n"], r["coverage"], r["undecidable"], r["total"]) == (0, 0, 6, None) for r in table)
+    assert len(table) == 5 and all((r["n"], r["coverage"], r["undecidable"], r["total"]) == (0, 0, 6, None) and r["every"] > 0 for r in table)
     assert "| base | 1 | wmb-sim |" in (tmp_path / "d/wmb.md").read_text()
 
 
