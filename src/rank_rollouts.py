@@ -23,9 +23,8 @@ def judged(entry: str, model: str, folder: Path, lines: list[Line]) -> Judged:
     """One entry of a model's export with its answers. Windows of one episode are resampled together."""
     own, items = [x for x in lines if x["entry"] == entry], load_items(folder / entry)
     episode = {m["stem"]: f"{m['store']}#{m['episode']}" for m in read_manifest(folder / entry)}
-    scores = score(items, take(own))
-    clusters = tuple(episode[i.stem] for i in scores.items)
-    one = Entry(title_of(entry, model), "wmb-sim", own[0]["judge"], own[0]["version"], scores, "model" if entry == MODEL else "control", clusters)
+    kind = "model" if entry == MODEL else "control"
+    one = Entry(title_of(entry, model), "wmb-sim", own[0]["judge"], own[0]["version"], score(items, take(own)), kind, episode)  # type: ignore[arg-type]
     return Judged(one, own, find_videos(folder / entry / "videos", items)[0])
 
 

@@ -87,7 +87,9 @@ def main(a: argparse.Namespace) -> None:
     facts = {"model": a.model, "judge": judge.id, "judge version": judge.version, "missing videos": f"{len(entry.scores.missing)}, policy {a.missing}"}
     facts |= {"items": content_id(a.benchmark / LIST if a.benchmark.is_dir() else a.benchmark)["sha256"], "mp4 files of no item": len(unlisted)}
     if isinstance(judge, VoteJudge):
-        facts |= {f"votes, {k}": v for k, v in judge.agreement().items() if k != "equal"}
+        told = judge.agreement()
+        facts |= {f"votes, {k}": v for k, v in told.items() if not isinstance(v, dict)}
+        facts |= {f"votes, {q}": f"alpha {told['alphas'][q]:.3f}, equal pairs {told['equal'][q]:.3f}" for q in QUESTIONS}
     if isinstance(judge, ReplayJudge):
         facts |= {"scores in the file that its answers do not give": "unknown" if judge.accs_differ is None else judge.accs_differ}
     out = {"csv": "leaderboard.csv", "markdown": "leaderboard.md", "json": "leaderboard.json", "page": "index.html"}

@@ -102,3 +102,4 @@ def test_votes_are_a_judge_too(folder):
     (row,) = read_csv(folder / "out/leaderboard.csv")
     assert row["total"] == 8.5 and row["judge"] == "votes, mean"
     assert json.loads((folder / "out/leaderboard.json").read_text())["votes, within_2"] == 1.0
+    assert "alpha" in json.loads((folder / "out/leaderboard.json").read_text())["votes, mass"]

@@ -144,6 +144,23 @@ def test_the_simulator_scores_ten_and_every_entry_stands_in_the_table(world):
     assert page.count("data:video/mp4") == 30 and "not comparable with published scores" in page
 
 
+def test_models_share_one_table_and_its_two_common_controls(world, tmp_path):
+    root, _ = world
+    for kind, name in (("exports", "base"), ("answers", "base.jsonl")):
+        (tmp_path / kind).mkdir()
+        (tmp_path / kind / name).symlink_to(root / "a" / kind / name)
+        (tmp_path / kind / name.replace("base", "control")).symlink_to(root / "a" / kind / name)
+    made = {"csv": tmp_path / "wmb.csv", "markdown": tmp_path / "wmb.md", "json": tmp_path / "wmb.json", "page": tmp_path / "index.html"}
+    params = {"scale": "smoke", "stats": {"resamples": 50, "confidence": 0.95, "seed": 0}}
+    given = {k: [tmp_path / k / f"{m}{end}" for m in ("base", "control")] for k, end in (("answers", ".jsonl"), ("exports", ""))}
+    done = run("rank_rollouts", params, tmp_path / "r.json", **given, **made)
+    assert done.returncode == 0, done.stderr
+    own = {f"{m}{x}" for m in ("base", "control") for x in ("", ", reconstruction", ", permuted actions")}
+    table = read_csv(tmp_path / "wmb.csv")
+    assert {r["title"] for r in table} == own | {"simulator", "frozen"} and len(table) == 8
+    assert sorted(r["rank"] for r in table if r["kind"] == "model") == [1, 2]
+
+
 def test_the_same_again_gives_the_same_bytes(world):
     root, stores = world
     for step in (export, judge, rank):
@@ -182,7 +199,7 @@ def test_a_tokenizer_that_draws_nothing_leaves_nothing_to_decide(world, tmp_path
     for done in (judge(tmp_path, stores, "d", "d/exports/base"), rank(tmp_path, stores, "d")):
         assert done.returncode == 0, done.stderr
     table = read_csv(tmp_path / "d/wmb.csv")
-    assert len(table) == 5 and all((r["n"], r["coverage"], r["undecidable"], r["total"]) == (0, 0, 6, None) for r in table)
+    assert len(table) == 5 and all((r["n"], r["coverage"], r["undecidable"], r["total"]) == (0, 0, 6, None) and r["every"] > 0 for r in table)
     assert "| base | 1 | wmb-sim |" in (tmp_path / "d/wmb.md").read_text()
 
 

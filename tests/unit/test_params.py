@@ -232,7 +232,7 @@ def read_by_jobs(p: Params) -> Any:
         "train_dynamics/base",
     ]
     names += ["finetune_world_model/control", "finetune_world_model/targeted_matched", "score_rollouts/base", "plan_mpc/none", "compare_to_paper/claims"]
-    names += ["export_rollouts/base", "judge_rollouts/base"]
+    names += ["export_rollouts/base", "judge_rollouts/base", "rank_rollouts/wmb-sim"]
     return [stores(p), curiosity_stores(p), [params_of(p, f"results/smoke/receipts/{n}.json") for n in names]]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from helpers.wmb import make_items
 from veridream.figures.wmb_page import Judged, write_leaderboard
+from veridream.results.leaderboard import markdown
 from veridream.results.markdown import read_csv
 from veridream.stats.bootstrap import Boot
 from veridream.wmb.answers import Answer
@@ -69,10 +70,22 @@ def test_every_number_has_an_interval_and_a_rate_of_one_is_wilsons():
 
 
 def test_windows_of_one_episode_count_once():
-    clusters = tuple(f"{i.domain}/{n % 2}" for n, i in enumerate(ITEMS))
+    clusters = {i.stem: f"{i.domain}/{n % 2}" for n, i in enumerate(ITEMS)}
     alone, together = row(entry(fails=("mass",)), BOOT), row(entry(fails=("mass",), clusters=clusters), BOOT)
     assert together["mass_high"] - together["mass_low"] > alone["mass_high"] - alone["mass_low"]
     assert together["newton_low"] < alone["newton_low"], "Wilson on 6 episodes, not 24 windows"
+
+
+def test_the_total_over_every_item_stands_beside_that_over_the_decidable():
+    def said(i, q):
+        bad = i is ITEMS[0]
+        return Answer("Score: 3" if q == INSTRUCTION else "Yes" if bad else "No", status="undecidable" if bad else "ok")
+
+    e = Entry("a", "wmb-sim", "j", "1", score(ITEMS, {(i.stem, q, 0): said(i, q) for i in ITEMS for q in QUESTIONS}), clusters={i.stem: i.stem for i in ITEMS})
+    r = row(e, BOOT)
+    assert (r["total"], r["n"], r["undecidable"]) == (10, 23, 1)
+    assert r["every"] == pytest.approx((23 * 10 + 3) / 24) and r["every_low"] < r["every"] <= r["every_high"]
+    assert "| total, every item |" in markdown([{**r, "rank": 1}], domain_rows([e], BOOT), comparison([e]))
 
 
 def test_small_subdomains_show_their_size_alone():
@@ -86,6 +99,7 @@ def test_win_rates_and_elo():
     assert two["entries"] == ["a", "b"] and two["win_rates"][0][1] == pytest.approx(0.75) and two["elo"]["b"] == 800
     beaten = comparison([entry("a", 3), entry("b", 0)])
     assert beaten["elo"] is None and "b won nothing" in beaten["no_elo"]
+    assert "a alone" in comparison([entry("a")])["no_elo"]
 
 
 @pytest.mark.parametrize("protocol", ["wmb", "wmb-sim"])

@@ -77,6 +77,11 @@ def test_items_a_judge_cannot_decide_count_for_nobody():
     given = perfect(items) | {(items[0].stem, q, 0): Answer(None, status=UNDECIDABLE) for q in QUESTIONS}
     s = score(items, given)
     assert len(s.items) == 5 and s.undecidable == (items[0].stem,) and s.comparable and s.total() == 10
+    assert len(s.every) == 6 and s.every_strict[0].sum() == 10, "an undecidable answer without a text did not apply"
+    said = given | {(items[0].stem, q, 0): Answer("Score: 0" if q == INSTRUCTION else "Yes", status=UNDECIDABLE) for q in QUESTIONS}
+    with_all = score(items, said)
+    assert (with_all.total(), with_all.answers, with_all.unparsed, with_all.misread) == (10, 40, 0, 0)
+    assert with_all.every_strict.sum(axis=1).tolist() == [0, 10, 10, 10, 10, 10]
     none = score(items, {(i.stem, q, 0): Answer(None, status=UNDECIDABLE) for i in items for q in QUESTIONS})
     assert none.items == () and np.isnan(none.total())
 

@@ -153,7 +153,8 @@ def test_the_judge_reads_videos_and_passes_over_what_it_cannot_decide(tmp_path):
     assert given[INSTRUCTION] == "Score: 3" and given["fluid"] is None and {given[q] for q in ("newton", "mass", "gravity", "frame", "temporal")} == {"No"}
     still = {q: sharp.answer(items[0], paths["dead", "0"], q, 0).raw for q in QUESTIONS}
     assert still[INSTRUCTION] == "Score: 0" and still["gravity"] == "Yes"
-    assert dead.answer(items[0], paths["recon", "0"], "gravity", 0).status == "undecidable"
+    held = dead.answer(items[0], paths["dead", "0"], INSTRUCTION, 0)
+    assert held.status == "undecidable" and held.raw is not None, "what it would say is kept"
     assert sharp.prompt(items[0], "mass") != sharp.prompt(items[1], "mass")
     with pytest.raises(JudgeError, match="no reconstruction of 1"):
         calibrated(by_stem, {"0": paths["recon", "0"]}, SIZE, 0.99, 3)

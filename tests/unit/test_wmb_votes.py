@@ -1,12 +1,14 @@
 """Human votes on a table small enough to work out by hand."""
 
 import csv
+import math
+from itertools import combinations
 
 import pytest
 
 from helpers.wmb import make_items
 from veridream.io.tables import write_parquet
-from veridream.stats.agreement import close_pairs, equal_pairs, pairwise_agreement
+from veridream.stats.agreement import alpha, close_pairs, equal_pairs, pairwise_agreement
 from veridream.wmb.answers import JudgeError
 from veridream.wmb.items import BenchmarkError
 from veridream.wmb.judges.votes import COLUMNS, VoteJudge, label_errors, majority
@@ -42,6 +44,11 @@ def test_mean_majority_and_agreement(tmp_path, rows):
     # totals of a: 10, 7, 5 -> gaps 3, 5, 2; of b: 9, 9 -> gap 0
     assert (told["within_2"], told["pairs"], told["voters"], told["videos"]) == (0.5, 4, 3, 2)
     assert told["equal"]["instruction"] == 0.25 and told["equal"]["mass"] == 0.5 and told["equal"]["newton"] == 1.0
+    # newton: all votes are 1. mass: units (1 0 0) and (1 1): Do = 2/5, De = 3 * 2 * 2 / (5 * 4) = 3/5
+    assert math.isnan(told["alphas"]["newton"]) and told["alphas"]["mass"] == pytest.approx(1 - (2 / 5) / (3 / 5))
+    # totals 10 7 5 | 9 9: observed (9 + 25 + 4) / 5, expected over all ten pairs
+    gaps = [(a - b) ** 2 for a, b in combinations((10, 7, 5, 9, 9), 2)]
+    assert told["alpha"] == pytest.approx(1 - (38 / 5) / (sum(gaps) / 10))
     with pytest.raises(JudgeError, match="nobody voted"):
         mean.answer(items[3], path, "mass", 0)
 
@@ -100,3 +107,20 @@ def test_close_and_equal_pairs_and_majority_ties():
     assert close_pairs({"a": [1.0, 3.0, 6.0], "b": [2.0]}) == (pytest.approx(1 / 3), 3)
     assert equal_pairs({"a": [1.0, 1.0, 0.0]}) == (pytest.approx(1 / 3), 3)
     assert majority([1.0, 0.0]) == 0.0 and majority([2.0, 3.0, 3.0]) == 3.0
+
+
+CODERS = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")  # Krippendorff's own example: four coders, twelve units, gaps
+
+
+@pytest.mark.parametrize(("level", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_alpha_is_the_textbooks(level, expected):
+    units = {i: [float(x) for x in column if x != "."] for i, column in enumerate(zip(*CODERS, strict=True))}
+    assert alpha(units, level) == pytest.approx(expected, abs=5e-4)
+
+
+def test_alpha_is_one_for_agreement_and_below_chance_for_contradiction():
+    assert alpha({"a": [1, 1], "b": [0, 0, 0], "c": [1]}) == 1.0
+    assert alpha({n: [0, 1] for n in range(10)}) == pytest.approx(1 - 19 / 10)  # every pair differs: Do 1, De 2 * 10 * 10 / (20 * 19)
+    assert math.isnan(alpha({"a": [1, 1], "b": [1, 1]})) and math.isnan(alpha({"a": [1], "b": [0]}))
+    with pytest.raises(ValueError, match="known: nominal, ordinal, interval"):
+        alpha({}, "ratio")

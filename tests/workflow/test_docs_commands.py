@@ -30,6 +30,11 @@ RUN = {
     "make gallery TASKS=pygame": ["results/gallery/sheet.png"],
     "make wmb SCALE=smoke": ["Leaderboard, protocol wmb-sim", "base, permuted actions"],
     "python src/score_videos.py --help": ["--benchmark"],
+    "python src/write_wmb_example.py example": ["score it with --benchmark example"],
+    "python src/score_videos.py --benchmark example --videos example/videos --model example --answers example/results.json --own-items --out example/scores": [
+        "| example | 1 | wmb |",
+        "the page: example/scores/index.html",
+    ],
     "python src/measure_scores.py --tasks pygame-pong --episodes 1": ["pygame-pong"],
     "python src/export_dataset.py --format minari --out exports results/smoke/data/corpus/atari-pong/expert-s0.zarr": [
         "exports/veridream/atari-pong/expert-v0"

@@ -1,5 +1,5 @@
 # WorldModelBench's questions asked of our own rollouts, protocol wmb-sim: export, judge, rank.
-WMB_MODELS = [spec.BASE] if PARAMS.wmb.items else []
+WMB_MODELS = PARAMS.wmb.models if PARAMS.wmb.items else []
 WMB_TABLES = [f"{R}/tables/wmb.csv"] if WMB_MODELS else []
 EXPORTS = [f"{R}/wmb/exports/{m}" for m in WMB_MODELS]
 ANSWERS = [f"{R}/wmb/answers/{m}.jsonl" for m in WMB_MODELS]

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from veridream import spec
 from veridream.params.strict import Count, Fraction, Positive, Strict
 from veridream.params.training import Compute, Engine, Optimiser, Watch
 
@@ -291,6 +292,7 @@ class Wmb(Strict):
     items: Annotated[int, Field(ge=2)] | Literal[0] = Field(
         default=8, description="test videos a seen task, the more moving half of twice as many; 0: none of it"
     )
+    models: list[str] = Field(default=[spec.BASE], description="models that are judged; base is one, its reconstructions set the tolerances for all")
     horizon: Positive = Field(default=16, description="imagined frames of a video, which starts with the last context frame")
     fps: Positive = Field(default=15, description="frames a second of the exported videos")
     seed: Count = Field(default=0, description="choice of windows, noise of the rollouts, whose actions are permuted")
@@ -301,6 +303,9 @@ class Wmb(Strict):
 
     @model_validator(mode="after")
     def _long_enough(self):
+        unknown = sorted(set(self.models) - set(spec.MODELS))
+        if unknown or spec.BASE not in self.models or len(set(self.models)) < len(self.models):
+            raise ValueError(f"models is {self.models}; {spec.BASE} and, once each, others of {', '.join(spec.MODELS)}")
         if self.horizon < max(self.gap + self.lasting, 7):
             raise ValueError(f"horizon is {self.horizon}; gap ({self.gap}) and lasting ({self.lasting}) need their sum, a judge at least 8 frames")
         return self

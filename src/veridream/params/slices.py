@@ -165,12 +165,12 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
             return {"scale": wildcards["scale"], "stats": p["stats"], **both, "registry": _registry(both["unseen"])}
         case "export_rollouts":
             score = {k: p["score"][k] for k in ("context", "substeps", "tau_ctx")}
-            made = {k: v for k, v in p["wmb"].items() if k not in WMB_JUDGE}
+            made = {k: v for k, v in p["wmb"].items() if k not in (*WMB_JUDGE, "models")}
             return {"model": wildcards["model"], "wmb": made, "score": score, "seen": both["seen"], "registry": _registry(both["seen"])}
         case "judge_rollouts":
             return {"model": wildcards["model"], "wmb": {k: p["wmb"][k] for k in WMB_JUDGE}}
         case "rank_rollouts":
-            return {"scale": wildcards["scale"], "stats": p["stats"]}
+            return {"scale": wildcards["scale"], "stats": p["stats"], "models": p["wmb"]["models"]}
         case "render_clips":
             return {}
     raise KeyError(f"no params slice is defined for stage {stage!r}")

@@ -57,7 +57,7 @@ def workflow_jobs(params: Params) -> dict[str, list[dict[str, Any]]]:
     """{stage: the wildcards of each of its jobs} of the whole DAG under these params; what `rule all` asks for."""
     stores_ = [{k: s[k] for k in ("role", "task", "behaviour", "seed")} for s in stores(params) + curiosity_stores(params)]
     bases = [{"model": m} for m in base_models(params)]
-    judged = [{"model": spec.BASE}] if params.wmb.items else []
+    judged = [{"model": m} for m in params.wmb.models] if params.wmb.items else []
     return {
         "collect_episodes": [s for s in stores_ if s["behaviour"] != "curiosity"],
         "collect_curiosity": [s for s in stores_ if s["behaviour"] == "curiosity"],

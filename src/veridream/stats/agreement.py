@@ -21,6 +21,34 @@ def equal_pairs(labels: Mapping[Any, Sequence[float]]) -> tuple[float, int]:
     return close_pairs(labels, 0.0)
 
 
+def alpha(labels: Mapping[Any, Sequence[float]], level: str = "nominal") -> float:
+    """Krippendorff's alpha of the labels that voters gave to each unit: 1 full agreement, 0 chance, negative below it.
+
+    1 - observed over expected disagreement, units weighted by their number of labels; units with fewer than two say nothing
+    (Krippendorff, Content Analysis, chapter 11). NaN where no unit has two labels, or all labels are the same one.
+
+    Args:
+        level: "nominal" (labels differ or not), "ordinal" (by the ranks between them) or "interval" (by the square of their distance).
+    """
+    units = [list(map(float, v)) for v in labels.values() if len(v) > 1]
+    values = np.array(sorted({x for u in units for x in u}))
+    if level not in ("nominal", "ordinal", "interval"):
+        raise ValueError(f"level is {level!r}; known: nominal, ordinal, interval")
+    if len(values) < 2:
+        return float("nan")
+    seen = np.zeros((len(values), len(values)))  # coincidences
+    for u in units:
+        n = (np.array(u)[:, None] == values).sum(axis=0).astype(float)
+        seen += (np.outer(n, n) - np.diag(n)) / (len(u) - 1)
+    share = seen.sum(axis=1)
+    if level == "nominal":
+        distance = 1.0 - np.eye(len(values))
+    else:
+        place = np.cumsum(share) - share / 2 if level == "ordinal" else values
+        distance = (place[:, None] - place) ** 2
+    return float(1.0 - (share.sum() - 1) * (seen * distance).sum() / (np.outer(share, share) * distance).sum())
+
+
 def pairwise_agreement(votes: Mapping[tuple[str, str], Sequence[tuple[str, float]]], ties: str = "drop") -> tuple[float, int]:
     """(share of agreeing pairs of comparisons, number of pairs). Our definition; the paper gives none.
 

@@ -25,9 +25,11 @@ def win_rates(wins: np.ndarray) -> np.ndarray:
 def bradley_terry(wins: np.ndarray, names: Sequence[str], tolerance: float = 1e-12, most: int = 100_000) -> np.ndarray:
     """Log-strengths [k], mean 0: P(i beats j) = 1 / (1 + exp(s_j - s_i)). Maximum likelihood by Hunter's (2004) MM iteration.
 
-    Raises ValueError when the maximum does not exist: some models never win against the rest (named), so their strength is -infinity.
+    Raises ValueError for a single model, and when the maximum does not exist: some models never win against the rest (named), so their strength is -infinity.
     """
     wins = np.asarray(wins, dtype=np.float64)
+    if len(wins) < 2:
+        raise ValueError(f"{', '.join(names)} alone: strengths are of two models or more")
     weak = _unbeaten(wins)
     if weak:
         raise ValueError(f"{', '.join(names[i] for i in weak)} won nothing against the other models: no Bradley-Terry strengths exist; compare on more items")

@@ -16,7 +16,8 @@ Key = tuple[str, str, int]  # stem, question, repeat
 class Answer:
     """What a judge said of one video and one question.
 
-    raw: its text, None where it gave none. value: a score that needs no reading (the mean of votes). meta: JSON-ready facts beside it.
+    raw: its text, None where it gave none (of an undecidable item: what it would say). value: a score that needs no reading (the mean of
+    votes). meta: JSON-ready facts beside it.
     """
 
     raw: str | None

@@ -1,6 +1,6 @@
 """Leaderboard rows with intervals, coverage and counts, and what may stand in one ranking: one protocol, one judge, the same items."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from veridream.stats.bootstrap import Boot
 from veridream.stats.pairwise import bradley_terry, elo, win_matrix, win_rates
 from veridream.stats.rates import wilson
 from veridream.stats.strata import percentile_interval, resampled_means
-from veridream.wmb.items import FEWEST, BenchmarkError
+from veridream.wmb.items import FEWEST, BenchmarkError, Item
 from veridream.wmb.questions import INSTRUCTION, QUESTIONS
 from veridream.wmb.scoring import Scores
 
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Entry:
-    """One model's or control's scores. clusters: what is resampled together within a domain, a label an item; None: items."""
+    """One model's or control's scores. clusters: {stem: label of what is resampled together within a domain}; None: items."""
 
     title: str
     protocol: Protocol
@@ -29,7 +29,11 @@ class Entry:
     judge_version: str
     scores: Scores
     kind: Kind = "model"
-    clusters: tuple[str, ...] | None = None
+    clusters: Mapping[str, str] | None = None
+
+    def together(self, items: Sequence[Item]) -> list[str] | None:
+        """The label of each item."""
+        return None if self.clusters is None else [self.clusters[i.stem] for i in items]
 
 
 def ranked(entries: Sequence[Entry]) -> list[Entry]:
@@ -68,7 +72,10 @@ def rows(entries: Sequence[Entry], boot: Boot) -> list[Row]:
 
 
 def row(e: Entry, boot: Boot) -> Row:
-    """An entry's numbers: totals of both readings, eight means, each with the ends of its interval, and the counts."""
+    """An entry's numbers: totals of both readings, eight means, each with the ends of its interval, and the counts.
+
+    `every`: the strict total over all items, those that the judge cannot decide included.
+    """
     s = e.scores
     values = np.column_stack([s.strict, s.totals(), s.totals("official")])
     finite = len(values) > 0 and np.isfinite(values).all()
@@ -84,6 +91,7 @@ def row(e: Entry, boot: Boot) -> Row:
         "answers": s.answers,
     }
     out |= _with_ends("total", means[8], low[8], high[8]) | _with_ends("official", means[9], low[9], high[9])
+    out |= _with_ends("every", *_every(e, boot))
     out |= {"difference": float(means[9] - means[8]), "repeats": s.repeats.shape[1], "repeat_sd": s.spread()}
     for k, q in enumerate(QUESTIONS):
         out |= _with_ends(q, means[k], low[k], high[k])
@@ -101,14 +109,24 @@ def _intervals(e: Entry, values: np.ndarray, boot: Boot) -> tuple[np.ndarray, np
     """
     s = e.scores
     domains = [i.domain for i in s.items]
-    draws = resampled_means(values, domains, e.clusters, boot.resamples, np.random.default_rng(boot.seed))
+    together = e.together(s.items)
+    draws = resampled_means(values, domains, together, boot.resamples, np.random.default_rng(boot.seed))
     low, high = percentile_interval(draws, boot.confidence)
-    n = len(set(e.clusters)) if e.clusters is not None else len(s.items)
+    n = len(set(together)) if together is not None else len(s.items)
     for k, q in enumerate(QUESTIONS):
         mean = values[:, k].mean()
         if q != INSTRUCTION and mean in (0.0, 1.0):
             low[k], high[k] = wilson(mean * n, n, boot.confidence)
     return low, high
+
+
+def _every(e: Entry, boot: Boot) -> tuple[float, float, float]:
+    """(total, low, high) over all items, undecidable ones included."""
+    s = e.scores
+    totals = s.every_strict.sum(axis=1, keepdims=True)
+    draws = resampled_means(totals, [i.domain for i in s.every], e.together(s.every), boot.resamples, np.random.default_rng(boot.seed))
+    low, high = percentile_interval(draws, boot.confidence)
+    return float(totals.mean()), float(low[0]), float(high[0])
 
 
 def domain_rows(entries: Sequence[Entry], boot: Boot) -> list[Row]:
@@ -125,7 +143,7 @@ def domain_rows(entries: Sequence[Entry], boot: Boot) -> list[Row]:
                 if keep.sum() < FEWEST:
                     out.append(one | {"total": None, "total_low": None, "total_high": None})
                     continue
-                clusters = None if e.clusters is None else np.array(e.clusters)[keep]
+                clusters = e.together([i for i, k in zip(s.items, keep, strict=True) if k])
                 draws = resampled_means(totals[keep, None], ["all"] * int(keep.sum()), clusters, boot.resamples, np.random.default_rng(boot.seed))
                 low, high = percentile_interval(draws, boot.confidence)
                 out.append(one | _with_ends("total", float(totals[keep].mean()), float(low[0]), float(high[0])))

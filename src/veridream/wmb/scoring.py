@@ -20,7 +20,10 @@ Policy = Literal["error", "zero", "drop"]  # of missing videos: refuse; score 0;
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of one model on the items that count. Rows are items [n], columns QUESTIONS."""
+    """Scores of one model on the items that count. Rows are items [n], columns QUESTIONS.
+
+    `every` and `every_strict` hold the undecidable items too, with what the judge says of them all the same.
+    """
 
     items: tuple[Item, ...]
     strict: np.ndarray  # float64 [n, 8], mean over repeats
@@ -29,7 +32,9 @@ class Scores:
     repeats: np.ndarray  # float64 [n, R], strict totals of each repeat
     expected: int  # items asked for
     missing: tuple[str, ...]  # stems without a video
-    undecidable: tuple[str, ...]  # stems the judge cannot tell anything about, whatever the video: they do not count for anyone
+    undecidable: tuple[str, ...]  # stems on which the judge cannot tell stillness from truth: they do not count for anyone
+    every: tuple[Item, ...]  # [m], m = n + undecidable
+    every_strict: np.ndarray  # float64 [m, 8]
     answers: int  # answers read
     unparsed: int  # of them, those the strict reading found nothing in
     misread: int  # of them, those the two readings score differently
@@ -74,35 +79,38 @@ def score(items: Sequence[Item], answers: Mapping[Key, Answer], missing: Policy 
         names = ", ".join(absent[:3]) + (", ..." if len(absent) > 3 else "")
         raise BenchmarkError(f"{len(absent)} of {len(items)} videos are missing ({names}); make them, or choose --missing zero or drop")
     gone = set(absent)
-    counted = [i for i in items if (i.stem not in gone or missing == "zero") and i.stem not in undecidable]
-    if not counted and not undecidable:
+    every = [i for i in items if i.stem not in gone or missing == "zero"]
+    if not every:
         raise BenchmarkError("no item has a video; an empty mean is no score")
-    shape = (len(counted), repeats, len(QUESTIONS))
+    counts = np.array([i.stem not in undecidable for i in every])
+    shape = (len(every), repeats, len(QUESTIONS))
     strict, official, applies = np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool)
     unparsed = misread = read = 0
-    for i, item in enumerate(counted):
+    for i, item in enumerate(every):
         if item.stem in gone:
             continue
         for r in range(repeats):
             for k, q in enumerate(QUESTIONS):
                 a = _find(answers, (item.stem, q, r))
-                if a.status == NOT_APPLICABLE:
+                if a.status == NOT_APPLICABLE or (a.status == UNDECIDABLE and a.raw is None):
                     strict[i, r, k] = official[i, r, k] = MOST[q]
                     applies[i, r, k] = False
                     continue
                 said, as_script = _read(q, a)
                 strict[i, r, k], official[i, r, k] = 0.0 if said is None else said, as_script
-                read, unparsed = read + 1, unparsed + (said is None)
-                misread += strict[i, r, k] != as_script
+                if counts[i]:
+                    read, unparsed, misread = read + 1, unparsed + (said is None), misread + (strict[i, r, k] != as_script)
     return Scores(
-        tuple(counted),
-        strict.mean(axis=1),
-        official.mean(axis=1),
-        np.asarray(applies.all(axis=1)),
-        strict.sum(axis=2),
+        tuple(i for i, c in zip(every, counts, strict=True) if c),
+        strict.mean(axis=1)[counts],
+        official.mean(axis=1)[counts],
+        np.asarray(applies.all(axis=1))[counts],
+        strict.sum(axis=2)[counts],
         len(items),
         absent,
         undecidable,
+        tuple(every),
+        strict.mean(axis=1),
         read,
         unparsed,
         int(misread),

@@ -74,6 +74,11 @@ def _differing(raw: Mapping[str, Mapping[str, str]], accs: Any) -> int | None:
     return sum(not (float(a) == b or (a != a and b != b)) for g in GROUPS for a, b in zip(accs[g], ours[g], strict=True))
 
 
+def write_results(path: Path, model: str, answers: Mapping[str, Mapping[str, str]]) -> None:
+    """`results_file` as JSON."""
+    path.write_text(json.dumps(results_file(model, answers), indent=1) + "\n", encoding="utf-8")
+
+
 def results_file(model: str, answers: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     """A results file of the published script's shape from {stem: {question: raw answer}}."""
     preds = {stem: {g: [one[q] for q in questions] for g, questions in GROUPS.items()} for stem, one in answers.items()}

@@ -5,6 +5,7 @@ measured stands beside them. Liquids are in no scene of ours, so `fluid` never a
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ class SimJudge:
         tolerances: {group of scenes: tolerances}, see `calibrated`.
         size: side of the true frames; videos may be enlarged by a whole factor.
 
-    An item on which even a still picture moves as the truth does, within the tolerance, is undecidable: nothing is said of any video of it.
+    An item on which even a still picture moves as the truth does, within the tolerance, is undecidable for every video of it. What the judge
+    would say is kept under that status, so that scores with and without those items can be shown.
     """
 
     id = "simulator"
@@ -52,11 +54,10 @@ class SimJudge:
 
     def answer(self, item: Item, video: Path, question: str, repeat: int) -> Answer:
         scene = self._scene(item)
-        if item.stem in self.undecidable:
-            return Answer(None, status=UNDECIDABLE)
         if self._last is None or self._last[0] != video:
             self._last = (video, scene.measure(read_mp4(video, self.size)))
-        return judged(self._last[1], self.tolerances[scene.group], question)
+        answer = judged(self._last[1], self.tolerances[scene.group], question)
+        return replace(answer, status=UNDECIDABLE) if item.stem in self.undecidable else answer
 
     def _scene(self, item: Item) -> Scene:
         if item.stem not in self.scenes:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from veridream.io.tables import read_parquet
-from veridream.stats.agreement import close_pairs, equal_pairs
+from veridream.stats.agreement import alpha, close_pairs, equal_pairs
 from veridream.wmb.answers import Answer, JudgeError
 from veridream.wmb.items import BenchmarkError, Item, digest
 from veridream.wmb.questions import INSTRUCTION, QUESTIONS
@@ -47,12 +47,26 @@ class VoteJudge:
         return Answer(None, value, meta={"votes": len(labels)})
 
     def agreement(self) -> dict[str, Any]:
-        """{within_2: share of pairs of votes on one video whose totals differ by at most 2, pairs, voters, videos, equal: {question: share}}."""
+        """How far the voters agree.
+
+        {within_2: share of pairs of votes on one video whose totals differ by at most 2, pairs, voters, videos, alpha: Krippendorff's, of the totals
+        (interval), equal: {question: share of pairs with the same label}, alphas: {question: Krippendorff's alpha}}, ordinal for the instruction.
+        """
         totals = {v: [sum(one.values()) for one in votes.values()] for v, votes in self.votes.items()}
         share, pairs = close_pairs(totals)
-        equal = {q: equal_pairs({v: [one[q] for one in votes.values()] for v, votes in self.votes.items()})[0] for q in QUESTIONS}
+        labels = {q: {v: [one[q] for one in votes.values()] for v, votes in self.votes.items()} for q in QUESTIONS}
+        equal = {q: equal_pairs(x)[0] for q, x in labels.items()}
+        alphas = {q: alpha(x, "ordinal" if q == INSTRUCTION else "nominal") for q, x in labels.items()}
         voters = {voter for votes in self.votes.values() for voter in votes}
-        return {"within_2": share, "pairs": pairs, "voters": len(voters), "videos": len(self.votes), "equal": equal}
+        return {
+            "within_2": share,
+            "pairs": pairs,
+            "voters": len(voters),
+            "videos": len(self.votes),
+            "alpha": alpha(totals, "interval"),
+            "equal": equal,
+            "alphas": alphas,
+        }
 
 
 def majority(labels: list[float]) -> float:
