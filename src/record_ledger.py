@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from veridream.params.load import ParamsError
+from veridream.params.yaml_text import parse_yaml
 from veridream.provenance.digest import ROOT
 from veridream.provenance.ledger import differences, write_anchor, write_ledger
 from veridream.provenance.lock import Locked
@@ -53,7 +54,9 @@ def record(scale: str) -> dict[str, Any]:
     """{scale, artefacts, jobs, stages}. Raises Refused, WorkflowFailed."""
     receipts = sound_receipts(scale)
     stages = write_ledger(scale, receipts)
-    done = subprocess.run([sys.executable, "-m", "dvc", "commit", "--quiet", "--force", *stages], cwd=ROOT)
+    alone = set(parse_yaml((ROOT / "dvc.yaml").read_text())["stages"]) == set(stages)
+    targets = ["dvc.yaml"] if alone else stages  # for each target DVC reads its files anew; other scales are not to be committed
+    done = subprocess.run([sys.executable, "-m", "dvc", "commit", "--quiet", "--force", *targets], cwd=ROOT)
     if done.returncode:
         raise Refused("dvc commit failed (see above); dvc.yaml is written, its bytes are not in the cache")
     write_anchor(scale, receipts)

@@ -35,6 +35,9 @@ class Said:
         return f"{len(self.own)} jobs, {len(self.planned) - len(self.own)} below; {len(self.dvc)} stages in DVC"
 
 
+NOTHING = Said(set(), set(), set(), set(), set(), set())
+
+
 @dataclass(frozen=True)
 class Recorded:
     """The jobs and DVC stages of a finished and recorded scale."""
