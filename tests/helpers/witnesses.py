@@ -24,18 +24,17 @@ REGROUPED = "Set of input files has changed since last execution"
 class Said:
     """What one state of the project is, by each witness."""
 
-    own: set[str]  # Snakemake: jobs with a reason of their own
-    regrouped: set[str]  # Snakemake: jobs that read other files than they did, because jobs above them are new or no longer there
-    planned: set[str]  # Snakemake: those, and all that stands below them
+    own: set[str]  # Snakemake: jobs with a reason of their own, as far as it looks for one in a job that runs anyway
+    planned: set[str]  # Snakemake: all jobs that would run
     audit: set[str]  # the audit: receipts that do not hold, and jobs without one
     aside: set[str]  # the audit: receipts of jobs that the rules no longer have
     dvc: set[str]  # DVC: stages that are not as recorded
 
     def text(self) -> str:
-        return f"{len(self.own)} jobs, {len(self.planned) - len(self.own)} below; {len(self.dvc)} stages in DVC"
+        return f"{len(self.audit)} jobs, {len(self.planned - self.audit)} below; {len(self.dvc)} stages in DVC"
 
 
-NOTHING = Said(set(), set(), set(), set(), set(), set())
+NOTHING = Said(set(), set(), set(), set(), set())
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def dry_run(project: Path, scale: str = "smoke") -> dict[str, str]:
     for line in said.splitlines():
         if line.startswith("Reason: "):
             reason = line.removeprefix("Reason: ")
-        elif reason is not None and line.startswith("python src/") and (made := re.search(r" --receipt (\S+)", line)):
+        elif reason is not None and (made := re.search(r"\bpython src/.* --receipt (\S+)", line)):
             out[job_of(made[1])], reason = reason, None
     assert bool(out) != ("Nothing to be done" in said), f"this is no dry run as the tests know it:\n{said[-2000:]}"
     return out
@@ -112,7 +111,5 @@ def dvc_status(project: Path, scale: str = "smoke") -> set[str]:
 def ask(project: Path, scale: str = "smoke") -> Said:
     """All three, each in a process of its own."""
     reasons = dry_run(project, scale)
-    parts = {job: [part for part in why.split("; ") if not part.startswith(BELOW)] for job, why in reasons.items()}
-    own = {job for job, why in parts.items() if any(not part.startswith(REGROUPED) for part in why)}
-    regrouped = {job for job, why in parts.items() if why and job not in own}
-    return Said(own, regrouped, set(reasons), *audited(project, scale), dvc_status(project, scale))
+    own = {job for job, why in reasons.items() if any(not part.startswith((BELOW, REGROUPED)) for part in why.split("; "))}
+    return Said(own, set(reasons), *audited(project, scale), dvc_status(project, scale))
