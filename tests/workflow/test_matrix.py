@@ -209,7 +209,10 @@ def without_the_last_seen_task(project: Path) -> None:
 
 BOTH_LISTS = ("score_rollouts/*", "tabulate_results/*", "plot_figure/*", "compare_to_paper/claims", PAGE)  # what reads the seen and the unseen tasks
 NEW, LAST = "cup-catch-var1", "pygame-point-maze-var1"
-NEW_STORES = tuple(f"{role}/{NEW}/{behaviour}" for role, behaviour in (*(("targeted", f"{b}-s1") for b in ("noop", "random", "expert")), ("test", "expert-s2"), ("test", "noise-s2")))
+NEW_STORES = tuple(
+    f"{role}/{NEW}/{behaviour}"
+    for role, behaviour in (*(("targeted", f"{b}-s1") for b in ("noop", "random", "expert")), ("test", "expert-s2"), ("test", "noise-s2"))
+)
 NEW_JOBS = (
     *(f"{stage}/{store}" for stage in ("collect_episodes", "validate_store") for store in NEW_STORES),
     f"collect_curiosity/{NEW}-s1",
