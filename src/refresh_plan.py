@@ -1,4 +1,4 @@
-"""Bring ledger/<scale>.plan.json up to today's params and code, or with --metrics ledger/<scale>.metrics.json to the receipts as they stand.
+"""Bring ledger/<scale>/plan.json up to today's params and code, or with --metrics ledger/<scale>/metrics.json to the receipts as they stand.
 
 These are the two stages of dvc.yaml that are no rule: through them DVC's own commands (`dvc repro`, `dvc exp run`) see what a param changes.
 """

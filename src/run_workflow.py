@@ -65,22 +65,23 @@ class Runner:
 def build(scale: str, profile: str, target: str, runner: Runner) -> int:
     """Makes everything below a target rule that is out of date; with `all`, mends the chain of receipts too.
 
-    Receipts that nobody vouches for are removed, and their jobs run again, once.
+    Receipts that nobody vouches for, or that are out of date in a way that Snakemake cannot see, are removed, and their jobs run again, once.
     """
-    if code := make_all(scale, profile, target, runner):
-        return code
-    if target == "all":
+    removed: set[str] = set()
+    while not (code := make_all(scale, profile, target, runner)) and target == "all":
         mended = mend(scale)
         if mended.relinked:
             print(f"{len(mended.relinked)} receipts now name the new receipts of their inputs, whose bytes came out as they were", file=sys.stderr)
-        if mended.removed:
-            for receipt, why in sorted(mended.removed.items()):
-                print(f"removed, its job runs again: {receipt}: {why}", file=sys.stderr)
-            if code := make_all(scale, profile, target, runner):
-                return code
-            if left := mend(scale).removed:
-                print(f"run_workflow: receipts still do not fit together: {', '.join(sorted(left))}", file=sys.stderr)
-                return 1
+        for receipt, why in sorted(mended.removed.items()):
+            print(f"removed, its job runs again: {receipt}: {why}", file=sys.stderr)
+        if again := sorted(removed & set(mended.removed)):
+            print(f"run_workflow: receipts still do not fit together: {', '.join(again)}", file=sys.stderr)
+            return 1
+        if not mended.removed:
+            break
+        removed |= set(mended.removed)
+    if code:
+        return code
     print(f"scale {scale}: everything is up to date{'' if target == 'all' else f' for {target}'}", file=sys.stderr)
     return 0
 

@@ -123,6 +123,18 @@ def test_a_remade_job_with_equal_bytes_is_linked_anew_all_the_way_down(paper):
     assert mend("smoke", paper.root, paper.now).relinked == []
 
 
+def test_what_snakemake_overlooks_is_removed_so_that_it_runs_again(paper):
+    """Other bytes under times of a clock set back, and params forgotten with .snakemake: nothing is planned, and neither is believed."""
+    (paper.root / "results/smoke/tokenizer/base/c/0").write_bytes(b"others")
+    remake_tokenizer(paper)
+    key = paper.receipt("collect_episodes", "targeted/cup-catch-var1/random-s1")
+    paper.params[key] = {**paper.params[key], "max_steps": 17}
+    mended = mend("smoke", paper.root, paper.now)
+    assert "Snakemake does not see it: input results/smoke/tokenizer/base differs" in mended.removed[paper.receipt("finetune_world_model", "uniform_both")]
+    assert mended.removed[key] == "Snakemake does not see it: params differ from what the rules pass now: max_steps 16 -> 17"
+    assert paper.receipt("train_tokenizer", "base") not in mended.removed and not (paper.root / key).exists()
+
+
 def test_without_evidence_both_sides_are_made_again(paper):
     key = remake_tokenizer(paper)
     paper.forget_runs()

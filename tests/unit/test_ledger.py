@@ -11,7 +11,7 @@ from veridream.provenance.jobs import NoSuchJob
 from veridream.provenance.ledger import HEADER, differences, dvc_stages, dvc_yaml, metrics, plan, refresh_plan, stage_names, write_anchor, write_ledger
 from veridream.provenance.records import Records
 
-ANCHOR = "ledger/smoke.chain.json"
+ANCHOR = "ledger/smoke/chain.json"
 
 
 @pytest.fixture
@@ -61,12 +61,12 @@ def test_every_output_and_receipt_is_recorded_once_and_persists(paper):
     assert sorted(names) == sorted(every) and all(o[n] == {"persist": True} for o, n in zip(outs, names, strict=True))
     assert stages["smoke-plot_figure"]["plots"] == [{"results/smoke/figures/density.svg": {"persist": True}}]
     assert "params/claims.yaml" in stages["smoke-compare_to_paper"]["deps"]
-    assert stages["smoke-train_tokenizer"]["params"] == [{"ledger/smoke.plan.json": ["train_tokenizer"]}]
+    assert stages["smoke-train_tokenizer"]["params"] == [{"ledger/smoke/plan.json": ["train_tokenizer"]}]
     assert stages["smoke-train_tokenizer"]["cmd"].endswith("--config scale=smoke --until train_tokenizer")
     for s in stages.values():
         assert not set(s.get("deps", [])) & {next(iter(o)) for o in s["outs"]}
-    assert frame["smoke-plan"]["outs"] == [{"ledger/smoke.plan.json": {"cache": False, "persist": True}}]
-    assert frame["smoke-metrics"]["deps"] == sorted(receipts(paper)) and "ledger/smoke.metrics.json" in frame["smoke-metrics"]["metrics"][0]
+    assert frame["smoke-plan"]["outs"] == [{"ledger/smoke/plan.json": {"cache": False, "persist": True}}]
+    assert frame["smoke-metrics"]["deps"] == sorted(receipts(paper)) and "ledger/smoke/metrics.json" in frame["smoke-metrics"]["metrics"][0]
 
 
 def test_the_text_is_generated_and_keeps_other_scales(paper):
@@ -82,21 +82,21 @@ def test_the_text_is_generated_and_keeps_other_scales(paper):
 
 def test_check_sees_an_edit_of_any_generated_file(paper):
     r = receipts(paper)
-    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke.plan.json", "ledger/smoke.metrics.json", ANCHOR]
+    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke/plan.json", "ledger/smoke/metrics.json", ANCHOR]
     assert "smoke-index_episodes" in write_ledger("smoke", r, paper.root)
     assert differences("smoke", r, paper.root) == [ANCHOR], "written last, when dvc.lock is there"
     write_anchor("smoke", r, paper.root)
     assert differences("smoke", r, paper.root) == []
     text = (paper.root / "dvc.yaml").read_text()
     (paper.root / "dvc.yaml").write_text(text.replace("persist: true", "persist: false", 1))
-    (paper.root / "ledger/smoke.metrics.json").write_text("{}")
-    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke.metrics.json", ANCHOR]
+    (paper.root / "ledger/smoke/metrics.json").write_text("{}")
+    assert differences("smoke", r, paper.root) == ["dvc.yaml", "ledger/smoke/metrics.json", ANCHOR]
 
 
 def test_a_changed_receipt_changes_the_ledger(paper):
     write_ledger("smoke", receipts(paper), paper.root)
     paper.make("plot_figure", "traces", ["figures/traces.svg"], ["scores/uniform_both.parquet"], {"figure": "traces"})
-    assert differences("smoke", receipts(paper), paper.root) == ["dvc.yaml", "ledger/smoke.plan.json", "ledger/smoke.metrics.json", ANCHOR]
+    assert differences("smoke", receipts(paper), paper.root) == ["dvc.yaml", "ledger/smoke/plan.json", "ledger/smoke/metrics.json", ANCHOR]
 
 
 def test_the_plan_splits_shared_params_from_each_jobs_own():
@@ -106,7 +106,7 @@ def test_the_plan_splits_shared_params_from_each_jobs_own():
 
 
 def test_the_plan_is_refreshed_with_todays_code_and_params(paper):
-    path = paper.root / "ledger/smoke.plan.json"
+    path = paper.root / "ledger/smoke/plan.json"
     refresh_plan("smoke", paper.root, paper.now)
     assert not path.exists(), "what was never recorded has no plan"
     write_ledger("smoke", receipts(paper), paper.root)

@@ -11,7 +11,7 @@ from veridream.provenance.ledger import differences, write_anchor, write_ledger
 from veridream.provenance.ledger_audit import audit_ledger
 from veridream.provenance.records import Records
 
-FILES = ("dvc.yaml", "dvc.lock", "ledger/smoke.plan.json", "ledger/smoke.metrics.json", "ledger/smoke.chain.json")
+FILES = ("dvc.yaml", "dvc.lock", "ledger/smoke/plan.json", "ledger/smoke/metrics.json", "ledger/smoke/chain.json")
 
 
 @pytest.fixture

@@ -94,9 +94,9 @@ def test_what_git_or_the_ledger_does_not_know(paper):
         compare("nowhere", "HEAD", "smoke", paper.root)
     with pytest.raises(NoSuchRevision):
         compare("--output=x", "HEAD", "smoke", paper.root)
-    with pytest.raises(NoLedger, match=r"HEAD holds no ledger/laptop.chain.json.*make record SCALE=laptop"):
+    with pytest.raises(NoLedger, match=r"HEAD holds no ledger/laptop/chain.json.*make record SCALE=laptop"):
         compare("HEAD", "HEAD", "laptop", paper.root)
-    path = paper.root / "ledger/smoke.chain.json"
+    path = paper.root / "ledger/smoke/chain.json"
     path.write_text(path.read_text().replace("seal", "soul", 1))
     git(paper.root, "commit", "--quiet", "--all", "--message", "damaged")
     with pytest.raises(NoLedger, match=r"chain.json at HEAD is damaged"):

@@ -44,7 +44,7 @@ def test_dag_lists_the_stages_of_the_paper(recorded):
 
 def test_status_params_metrics_and_plots_between_two_commits(recorded):
     assert "up to date" in dvc(recorded, "status")
-    params = json.loads(dvc(recorded, "params", "diff", "HEAD~1", "--json"))["ledger/smoke.plan.json"]
+    params = json.loads(dvc(recorded, "params", "diff", "HEAD~1", "--json"))["ledger/smoke/plan.json"]
     changed = {k: (v["old"], v["new"]) for k, v in params.items() if k.endswith("stats.resamples")}
     assert changed and set(changed.values()) == {(200, 150)}
     assert "tabulate_results.params.stats.resamples" in changed

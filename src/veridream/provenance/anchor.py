@@ -1,4 +1,4 @@
-"""The anchor: `ledger/<scale>.chain.json`, committed to git, ties every receipt and the ledger's other files down at the moment of `make record`.
+"""The anchor: `ledger/<scale>/chain.json`, committed to git, ties every receipt and the ledger's other files down at the moment of `make record`.
 
 Receipts hold each other through their chains, the newest ones are held by nobody: whoever rewrote them all would be believed. The anchor holds
 the seal of every receipt, with what the job read and made, and a digest of each stage of dvc.yaml and dvc.lock, under a seal of its own.
@@ -20,17 +20,17 @@ REST = "(the rest)"  # what stands in a DVC file beside its stages
 
 
 def plan_path(scale: str) -> str:
-    """Code digest and params slice of every job (DVC params)."""
-    return f"ledger/{scale}.plan.json"
+    """Code digest and params slice of every job (DVC params). One dot: DVC takes `x.plan.json` for YAML, which costs it seconds a stage."""
+    return f"ledger/{scale}/plan.json"
 
 
 def metrics_path(scale: str) -> str:
     """The receipts' counts (DVC metrics)."""
-    return f"ledger/{scale}.metrics.json"
+    return f"ledger/{scale}/metrics.json"
 
 
 def anchor_path(scale: str) -> str:
-    return f"ledger/{scale}.chain.json"
+    return f"ledger/{scale}/chain.json"
 
 
 def digest_of(obj: Any) -> str:

@@ -2,7 +2,8 @@
 
 A link is one artefact and the job that made it. It holds when its bytes are those the receipt names, each input is what that input's
 maker publishes under the receipt that the job saw, and the params and code the rules would use today are those it was made with.
-`audit_all` asks the same of everything under a scale at once, and whether the committed ledger is whole.
+`audit_all` asks the same of everything under a scale at once, and whether the committed ledger is whole. The jobs it names are those that
+Snakemake plans for a reason of their own.
 """
 
 import json
@@ -11,9 +12,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from veridream.params.load import ParamsError, load_params
 from veridream.provenance.digest import ROOT
+from veridream.provenance.jobs import receipts_of
 from veridream.provenance.ledger_audit import LedgerState, audit_ledger
-from veridream.provenance.receipts import run_facts
+from veridream.provenance.receipts import run_facts, run_path
 from veridream.provenance.records import Records
 
 
@@ -53,11 +56,18 @@ class Whole:
     files_read: int  # whose bytes were read; the others were known by size, times and inode
     files_known: int
     broken: dict[str, list[str]] = field(default_factory=dict)  # receipt, or artefact without one -> why
+    unmade: list[str] = field(default_factory=list)  # receipts of jobs that the rules have and that never ran here
+    leftover: list[str] = field(default_factory=list)  # receipts of jobs that the rules no longer have: nothing needs them, `make gc` removes them
     ledger: LedgerState = field(default_factory=LedgerState)
 
     @property
     def holds(self) -> bool:
         return not self.broken and self.ledger.holds
+
+    @property
+    def out_of_date(self) -> list[str]:
+        """Receipts of the jobs that must run, what stands below them left aside."""
+        return sorted({*self.unmade, *(k for k in self.broken if k.startswith(f"results/{self.scale}/receipts/"))})
 
 
 def audit(artefact: str | Path, root: Path = ROOT, now: Callable[[str], dict[str, Any]] | None = None, deep: bool = False) -> list[Link]:
@@ -97,13 +107,30 @@ def audit_all(scale: str, root: Path = ROOT, now: Callable[[str], dict[str, Any]
     records = Records(scale, root, now, deep)
     if not records.receipts and not records.damaged:
         raise NotAnArtefact(f"results/{scale} holds no receipts; run the workflow, or `make restore SCALE={scale}`")
-    broken = records.failing()
-    for key, receipt in records.receipts.items():
-        for path in receipt["inputs"]:
-            if path.startswith("results/") and path not in records.makers:
+    wanted = _wanted(records) if now is None else {*records.receipts, *records.damaged}
+    leftover = sorted({*records.receipts, *records.damaged} - wanted)
+    broken = {key: why for key, why in records.failing().items() if key in wanted}
+    absent = sorted(wanted - {*records.receipts, *records.damaged})
+    lost = [key for key in absent if run_path(root / key).exists()]
+    broken |= {key: ["its receipt is missing, and the job has run here before; the next run makes it again"] for key in lost}
+    for key in sorted(wanted & set(records.receipts)):
+        for path in (p for p in records.receipts[key]["inputs"] if p.startswith("results/")):
+            makers = records.makers.get(path, [])
+            if not makers:
                 broken.setdefault(path, [f"receipt missing: no receipt says how this was made, and {key} read it"])
+            elif not wanted.intersection(makers):
+                broken.setdefault(key, []).append(f"input {path} is of a job that the rules no longer have")
     n = sum(len(r["outputs"]) for r in records.receipts.values())
-    return Whole(scale, len(records.receipts) + len(records.damaged), n, records.cache.read, records.cache.trusted, broken, audit_ledger(records))
+    jobs, unmade = len(records.receipts) + len(records.damaged), [key for key in absent if key not in lost]
+    return Whole(scale, jobs, n, records.cache.read, records.cache.trusted, broken, unmade, leftover, audit_ledger(records))
+
+
+def _wanted(records: Records) -> set[str]:
+    """The receipts of every job of the rules; those that are there where the params cannot be read (each of them then says why)."""
+    try:
+        return set(receipts_of(load_params(records.scale, root=records.root / "params"), records.scale))
+    except ParamsError:
+        return {*records.receipts, *records.damaged}
 
 
 def as_json(chain: list[Link]) -> dict[str, Any]:
@@ -130,20 +157,27 @@ def as_text(chain: list[Link]) -> str:
 
 
 def whole_as_json(whole: Whole) -> dict[str, Any]:
-    return {**asdict(whole), "holds": whole.holds}
+    return {**asdict(whole), "holds": whole.holds, "out_of_date": whole.out_of_date}
 
 
 def whole_as_text(whole: Whole) -> str:
     """What is broken, a line each; the ledger; the verdict last."""
     lines = [f"{key}  BROKEN\n" + "\n".join(f"  ! {why}" for why in whys) for key, whys in whole.broken.items()]
     lines += [f"ledger  BROKEN\n  ! {why}" for why in whole.ledger.problems]
-    lines += [f"note: {text}" for text in whole.ledger.notes[:10]]
+    lines += [f"note: {text}" for text in (*_aside(whole), *whole.ledger.notes[:10])]
     if len(whole.ledger.notes) > 10:
         lines.append(f"note: and {len(whole.ledger.notes) - 10} more")
     bytes_ = f"{whole.files_read} files read, {whole.files_known} known by size, times and inode (--deep reads all)"
     counts = f"{whole.jobs} jobs, {whole.artefacts} artefacts of scale {whole.scale}; {bytes_}"
     n = len(whole.broken) + len(whole.ledger.problems)
     return "\n".join([*lines, f"HOLDS: {counts}" if whole.holds else f"BROKEN: {n} of {counts}"])
+
+
+def _aside(whole: Whole) -> list[str]:
+    """What is neither right nor wrong: jobs not made yet, and what jobs left that the rules no longer have."""
+    unmade, left = whole.unmade, whole.leftover
+    out = [f"{len(unmade)} jobs never ran here, {unmade[0]} the first; `make reproduce SCALE={whole.scale}` runs them"] if unmade else []
+    return out + ([f"{len(left)} receipts are of jobs that the rules no longer have, {left[0]} the first; `make gc SCALE={whole.scale}`"] if left else [])
 
 
 def _link(path: str, depth: int, records: Records) -> Link:

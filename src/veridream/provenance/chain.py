@@ -4,6 +4,9 @@ When a job is remade and its bytes come out as they were, the jobs below it do n
 `mend` writes the new one into them, but only on evidence: the run file of the remade job must name the old receipt among those it replaced,
 and every input read must be what is published now. Without evidence (a receipt was rewritten by hand) the receipts in question are removed,
 so that their jobs run again: what cannot be proven is made anew, never believed.
+
+The same happens to receipts that are out of date and that Snakemake, which compares times and what it remembers, still takes as good: an input
+changed while the clock was set back, or .snakemake is gone and with it the params that each job ran with.
 """
 
 from collections.abc import Callable
@@ -52,9 +55,12 @@ def _mend_one(key: str, makers: set[str], records: Records, out: Mended) -> None
     if records.vouched(key) is False:
         out.removed[key] = "no run of its job left this receipt here, nor is it the recorded one"
         return
+    if overlooked := overlooked_problems(key, records):
+        out.removed[key] = f"Snakemake does not see it: {'; '.join(overlooked)}"
+        return
     chain, wanted = receipt["chain"], {m: records.receipts[m]["seal"] for m in sorted(makers)}
     stale = sorted(m for m in {*wanted, *chain} if m in records.receipts and chain.get(m) != wanted.get(m) and m not in out.removed)
-    if not stale or _reads_other_bytes(records, receipt):
+    if not stale:
         return
     unknown = [m for m in stale if m not in wanted or chain.get(m) not in succession(root / m)]
     if unknown:
@@ -69,7 +75,7 @@ def _mend_one(key: str, makers: set[str], records: Records, out: Mended) -> None
     out.relinked.append(key)
 
 
-def _reads_other_bytes(records: Records, receipt: Receipt) -> bool:
-    """Whether an input is not what its maker publishes now: then the job is out of date, which Snakemake sees by itself."""
-    made = {p: records.receipts[records.makers[p][0]]["outputs"][p]["sha256"] for p in receipt["inputs"] if p in records.makers}
-    return any(receipt["inputs"][p]["sha256"] != published for p, published in made.items())
+def overlooked_problems(key: str, records: Records) -> list[str]:
+    """Why a job must run again, its history and its outputs' bytes left aside: nothing, where Snakemake plans nothing and sees all that changed."""
+    receipt = records.receipts[key]
+    return [*records.params_problems(key), *records.code_problems(receipt), *records.environment_problems(receipt), *records.input_problems(receipt)]

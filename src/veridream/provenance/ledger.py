@@ -2,8 +2,8 @@
 
 One DVC stage a rule and scale ("smoke-score_rollouts"), not a job. Where a rule stands on both sides of another (the arms are finetuned,
 curiosity collects with one of them, the targeted models are finetuned on that), its later jobs form a stage of their own ("...-2"), since
-DVC allows no cycle. Beside it, `ledger/<scale>.plan.json` holds the code digest and params slice of every job (DVC params) and
-`ledger/<scale>.metrics.json` the receipts' counts (DVC metrics).
+DVC allows no cycle. Beside it, `ledger/<scale>/plan.json` holds the code digest and params slice of every job (DVC params) and
+`ledger/<scale>/metrics.json` the receipts' counts (DVC metrics).
 """
 
 import json
