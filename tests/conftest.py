@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.project import copy_project, run
+from helpers.project import copy_finished, copy_project, run
 from helpers.session import once, rank, unit_of_work
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -67,3 +67,18 @@ def smoke_run(folder: Path) -> Path:
     done = run(project, "run_workflow.py", "--scale", "smoke", timeout=1500)
     assert done.returncode == 0, f"the smoke run failed:\n{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
     return project
+
+
+@pytest.fixture(scope="session")
+def recorded_smoke(smoke_results, tmp_path_factory) -> Path:
+    """The smoke run, recorded and committed (dvc.yaml, dvc.lock, ledger/, the bytes in the DVC cache). Read it, or copy it."""
+
+    def record(folder: Path) -> Path:
+        project = copy_finished(smoke_results, folder / "project")
+        done = run(project, "record_ledger.py", "--scale", "smoke")
+        assert done.returncode == 0, done.stderr
+        git(project, "add", "--all")
+        git(project, "commit", "--quiet", "--message", "recorded")
+        return project
+
+    return once(tmp_path_factory.getbasetemp(), "recorded", record)

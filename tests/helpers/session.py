@@ -7,8 +7,8 @@ from pathlib import Path
 
 # The first test that needs the smoke run goes first: while one process makes it, the other has the contract suite and the stages to do. The
 # unit tests are short files and go last, so that the processes end together.
-ORDER = ("contract", "stages", "paper", "workflow", "unit")
-WHOLE = ("workflow/test_dvc_commands.py",)  # their tests share what a fixture of the module makes in minutes
+ORDER = ("contract", "stages", "paper", "workflow", "faults", "unit")
+WHOLE = ("workflow/test_dvc_commands.py", "workflow/test_matrix.py")  # their tests share what a fixture of the module makes in minutes
 
 
 def shared_folder(own: Path) -> Path:

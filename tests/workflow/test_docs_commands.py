@@ -95,8 +95,8 @@ def test_every_command_is_vouched_for(name):
 
 
 @pytest.mark.smoke
-def test_commands_run(smoke_results, tmp_path):
-    project = copy_finished(smoke_results, tmp_path / "project")
+def test_commands_run(recorded_smoke, tmp_path):
+    project = copy_finished(recorded_smoke, tmp_path / "project")
     for command, words in RUN.items():
         done = shell(project, command)
         assert done.returncode == 0, f"{command}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"

@@ -25,10 +25,9 @@ def commit(project, text):
 
 
 @pytest.fixture(scope="module")
-def recorded(smoke_results, tmp_path_factory):
+def recorded(recorded_smoke, tmp_path_factory):
     """Two recorded commits: the smoke run, and the same with one fewer bootstrap resample, which changes tables and figures."""
-    project = copy_finished(smoke_results, tmp_path_factory.mktemp("dvc") / "project")
-    commit(project, "as it was")
+    project = copy_finished(recorded_smoke, tmp_path_factory.mktemp("dvc") / "project")
     replace(project / "params/scales/smoke.yaml", "stats: {resamples: 200}", "stats: {resamples: 150}")
     r = run(project, "run_workflow.py", "--scale", "smoke", timeout=900)
     assert r.returncode == 0, r.stderr[-3000:]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from helpers.project import copy_finished, run
+from helpers.project import copy_finished
 from helpers.witnesses import Recorded, ask, dry_run
 from veridream.params.load import load_params
 from veridream.params.slices import stores
@@ -267,12 +267,8 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def recorded(smoke_results, tmp_path_factory) -> Iterator[tuple[Path, Recorded]]:
-    project = copy_finished(smoke_results, tmp_path_factory.mktemp("matrix") / "project")
-    r = run(project, "record_ledger.py", "--scale", "smoke")
-    assert r.returncode == 0, r.stderr
-    git(project, "add", "--all")
-    git(project, "commit", "--quiet", "--message", "recorded")
+def recorded(recorded_smoke, tmp_path_factory) -> Iterator[tuple[Path, Recorded]]:
+    project = copy_finished(recorded_smoke, tmp_path_factory.mktemp("matrix") / "project")
     yield project, Recorded.of(project)
 
 

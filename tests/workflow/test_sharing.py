@@ -26,15 +26,14 @@ def dvc(project: Path, *words: str, **env: str) -> None:
     assert r.returncode == 0, f"dvc {' '.join(words)}:\n{r.stdout}{r.stderr}"
 
 
-def share(finished: Path, tmp_path: Path, url: str, *settings: tuple[str, str], shallow: bool = False, **env: str) -> None:
-    """Records, pushes, clones, pulls, restores; then nothing is to be made, by all three witnesses, and all receipts are equal."""
-    mine, theirs = copy_finished(finished, tmp_path / "mine"), tmp_path / "theirs"
-    assert run(mine, "record_ledger.py", "--scale", "smoke").returncode == 0
+def share(recorded: Path, tmp_path: Path, url: str, *settings: tuple[str, str], shallow: bool = False, **env: str) -> None:
+    """Pushes, clones, pulls, restores; then nothing is to be made, by all three witnesses, and all receipts are equal."""
+    mine, theirs = copy_finished(recorded, tmp_path / "mine"), tmp_path / "theirs"
     dvc(mine, "remote", "add", "--default", "store", url)
     for name, value in settings:
         dvc(mine, "remote", "modify", "store", name, value)
     git(mine, "add", "--all")
-    git(mine, "commit", "--quiet", "--message", "recorded")
+    git(mine, "commit", "--quiet", "--message", "a remote")
     dvc(mine, "push", **env)
 
     git(tmp_path, "clone", "--quiet", *(["--depth", "1"] if shallow else []), f"file://{mine}", str(theirs))
@@ -51,8 +50,8 @@ def share(finished: Path, tmp_path: Path, url: str, *settings: tuple[str, str], 
     assert receipts(mine) == receipts(theirs)
 
 
-def test_through_a_folder(smoke_results, tmp_path):
-    share(smoke_results, tmp_path, str(tmp_path / "store"))
+def test_through_a_folder(recorded_smoke, tmp_path):
+    share(recorded_smoke, tmp_path, str(tmp_path / "store"))
 
 
 @pytest.fixture
@@ -73,11 +72,11 @@ def s3():
         server.wait(timeout=30)
 
 
-def test_through_s3(smoke_results, tmp_path, s3):
+def test_through_s3(recorded_smoke, tmp_path, s3):
     import boto3
 
     keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
     client = boto3.client("s3", endpoint_url=s3, aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
     client.create_bucket(Bucket="veridream")
-    share(smoke_results, tmp_path, "s3://veridream/store", ("endpointurl", s3), shallow=True, **keys)
+    share(recorded_smoke, tmp_path, "s3://veridream/store", ("endpointurl", s3), shallow=True, **keys)
     assert client.list_objects_v2(Bucket="veridream")["KeyCount"] > 50
