@@ -33,7 +33,7 @@ test-faults: .doctor.json ## kills, full disks, read errors, no memory: more tha
 	@PYTHONPATH=src:tests python -m faults $(FAULTS)
 
 test-simulators: .doctor.json ## the contract suite on every task of params/tasks.yaml, and a table (TASKS=all|<task or domain>,...)
-	@VERIDREAM_TASKS="$$TASKS" python -m pytest tests/contract $(PYTEST_ARGS)
+	@VERIDREAM_TASKS="$$TASKS" python -m pytest -n 2 tests/contract $(PYTEST_ARGS)
 
 wmb: .doctor.json ## run the workflow to the end and print the WorldModelBench table of our rollouts (SCALE=...)
 	@python src/run_workflow.py --scale "$$SCALE" --profile "$$PROFILE"

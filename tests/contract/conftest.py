@@ -22,6 +22,8 @@ SIZE, FRAME_SKIP, STEPS = 32, 2, 32
 _open: dict = {}
 _outcomes: dict[str, Counter] = {}
 _facts: dict[str, dict] = {}
+_reasons: dict[str, str] = {}  # why a task was skipped
+_started: dict[str, float] = {}  # seconds that its first environment took
 
 
 def wanted() -> list[str]:
@@ -51,7 +53,7 @@ def env(request):
     """One environment a task for the whole suite: reset isolation is part of what is tested. pytest visits task after task."""
     began = time.perf_counter()
     env = opened(request.param)
-    _facts[request.param] = {"start": time.perf_counter() - began}
+    _started[request.param] = time.perf_counter() - began
     yield env
     for e in _open.values():
         e.close()
@@ -73,9 +75,11 @@ def neighbour(env):
 
 
 @pytest.fixture
-def fact(env):
-    """Notes a number for the table: fact(name, value)."""
-    return lambda name, value: _facts[env.task.id].__setitem__(name, value)
+def fact(env, request):
+    """Notes a number for the table: fact(name, value). It travels with the test's report, also from another process."""
+    noted = request.node.user_properties
+    noted.append(("start", _started[env.task.id]))
+    return lambda name, value: noted.append((name, value))
 
 
 def pytest_runtest_logreport(report):
@@ -84,14 +88,18 @@ def pytest_runtest_logreport(report):
         for known in registry():  # other parameters may follow the task's name
             if task == known or (task.startswith(f"{known}-") and task[len(known) + 1 :] in ("noop", "transformed", "noise")):
                 _outcomes.setdefault(known, Counter())[report.outcome] += 1
+                _facts.setdefault(known, {}).update(report.user_properties)
+                if report.outcome == "skipped":
+                    _reasons[known] = str(report.longrepr[2]).removeprefix("Skipped: ")
 
 
 def pytest_terminal_summary(terminalreporter):
     if os.environ.get("VERIDREAM_TASKS", "sample") == "sample":
         return
     terminalreporter.section(f"{len(_outcomes)} tasks")
-    for task, seen in _outcomes.items():
+    for task in sorted(_outcomes, key=list(registry()).index):
+        seen = _outcomes[task]
         t, facts = registry()[task], _facts.get(task, {})
         verdict = "FAILED" if seen["failed"] or seen["error"] else "skipped" if not seen["passed"] else "passed"
-        numbers = " ".join(f"{k} {v:.3g}" for k, v in facts.items())
+        numbers = " ".join(f"{k} {v:.3g}" for k, v in facts.items()) if seen["passed"] else _reasons.get(task, "")
         terminalreporter.write_line(f"{task:32} {t.domain:14} A={t.action_dim:<3} {t.expert or '-':14} {verdict:8} {seen['passed']:3} tests  {numbers}")

@@ -5,6 +5,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from veridream.params.tasks import registry
+
 # The first test that needs the smoke run goes first: while one process makes it, the other has the contract suite and the stages to do. The
 # unit tests are short files and go last, so that the processes end together.
 ORDER = ("contract", "stages", "paper", "workflow", "faults", "unit")
@@ -42,8 +44,12 @@ def once(own: Path, name: str, make: Callable[[Path], Path]) -> Path:
 
 
 def unit_of_work(nodeid: str) -> str:
-    """Which tests one process takes together: a file's, but the tests of tests/workflow one by one, since each takes long and stands alone."""
+    """Which tests one process takes together: a file's, but a task's of tests/contract, which share an environment, and the tests of tests/workflow
+    one by one, since each takes long and stands alone."""
     path, test = nodeid.split("::", 1)
+    if "tests/contract/" in path and "[" in test:
+        words = test.split("[", 1)[1].rstrip("]").split("-")
+        return f"{path}::{next((t for n in range(len(words), 0, -1) if (t := '-'.join(words[:n])) in registry()), '')}"
     return f"{path}::{test}" if "tests/workflow/" in path and not path.endswith(WHOLE) else path
 
 

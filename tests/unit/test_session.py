@@ -58,10 +58,13 @@ def test_one_process_keeps_it_in_its_own_folder(tmp_path, monkeypatch):
             once(tmp_path, "bread", lambda folder: Path((folder / "no flour").read_text()))
 
 
-def test_files_stay_whole_but_workflow_tests_go_one_by_one():
+def test_files_stay_whole_but_tasks_and_workflow_tests_go_one_by_one():
     assert unit_of_work("tests/unit/test_cem.py::test_a[x::y]") == "tests/unit/test_cem.py"
     assert unit_of_work("tests/workflow/test_rerun.py::test_a[x]") != unit_of_work("tests/workflow/test_rerun.py::test_b")
     assert unit_of_work("tests/workflow/test_dvc_commands.py::test_a") == unit_of_work("tests/workflow/test_dvc_commands.py::test_b")
+    contract = "tests/contract/test_env_contract.py::test_"
+    assert unit_of_work(f"{contract}seed[cup-catch]") == unit_of_work(f"{contract}scores[cup-catch-noise]") == f"{contract.removesuffix('test_')}cup-catch"
+    assert unit_of_work(f"{contract}seed[cup-catch-var1]") != unit_of_work(f"{contract}seed[cup-catch]")
     ids = ["tests/unit/test_cem.py::t", "tests/workflow/test_rerun.py::t", "tests/contract/test_env_contract.py::t", "tests/new/test_x.py::t"]
     assert sorted(ids, key=lambda i: rank(i, False)) == [ids[2], ids[1], ids[0], ids[3]]
     assert rank(ids[1], True) > rank(ids[1], False)
