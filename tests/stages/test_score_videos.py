@@ -56,6 +56,25 @@ def test_a_second_model_never_gets_the_firsts_numbers(folder):
     assert row["title"] == "second"
 
 
+def test_two_models_stand_in_one_ranking(folder):
+    write_results(folder / "other.json", "second", random_answers(ITEMS, 1))
+    more = ["--answers", str(folder / "answers.json"), "--model", "second", "--videos", str(folder / "videos"), "--answers", str(folder / "other.json")]
+    done = score(folder, *more)
+    assert done.returncode == 0, done.stderr
+    rows = read_csv(folder / "out/leaderboard.csv")
+    assert [r["rank"] for r in rows] == [1, 2] and {r["title"] for r in rows} == {"mine", "second"} and rows[0]["total"] >= rows[1]["total"]
+    compared = json.loads((folder / "out/leaderboard.json").read_text())["comparison"]
+    (a, b), (c, d) = compared["win_rates"]
+    assert (a, d) == (None, None) and b + c == pytest.approx(1) and (compared["elo"] or compared["no_elo"])
+    alone = {}
+    for name, file in (("mine", "answers.json"), ("second", "other.json")):
+        assert score(folder, "--answers", str(folder / file), model=name, out=name).returncode == 0
+        alone |= {name: read_csv(folder / name / "leaderboard.csv")[0]["total"]}
+    assert {r["title"]: r["total"] for r in rows} == alone
+    done = score(folder, *more[:4])
+    assert done.returncode == 1 and "2 --model, 1 --videos, 1 files of answers: give each once a model" in done.stderr
+
+
 def test_missing_videos_fail_unless_a_policy_is_chosen(folder):
     (folder / "videos" / ITEMS[0].video).unlink()
     (folder / "videos/stale.mp4").write_bytes(b"x")

@@ -21,7 +21,11 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Entry:
-    """One model's or control's scores. clusters: {stem: label of what is resampled together within a domain}; None: items."""
+    """One model's or control's scores.
+
+    clusters: {stem: label of what is resampled together within a domain}; None: items. ranking: a name that entries share which may stand in one
+    ranking though each has a file of answers of its own; otherwise the judge and its version must be the same.
+    """
 
     title: str
     protocol: Protocol
@@ -30,6 +34,7 @@ class Entry:
     scores: Scores
     kind: Kind = "model"
     clusters: Mapping[str, str] | None = None
+    ranking: str = ""
 
     def together(self, items: Sequence[Item]) -> list[str] | None:
         """The label of each item."""
@@ -43,7 +48,7 @@ def ranked(entries: Sequence[Entry]) -> list[Entry]:
     """
     if not entries:
         raise BenchmarkError("no entry to rank")
-    for what, of in (("protocol", lambda e: e.protocol), ("judge", lambda e: f"{e.judge} {e.judge_version}")):
+    for what, of in (("protocol", lambda e: e.protocol), ("judge", lambda e: e.ranking or f"{e.judge} {e.judge_version}")):
         found = sorted({of(e) for e in entries})
         if len(found) > 1:
             raise BenchmarkError(f"a ranking has one {what}, these entries have {', '.join(found)}; rank them apart")
