@@ -215,7 +215,8 @@ def changed(model: Any, path: tuple[str, ...]) -> Any:
     return model.model_copy(update={path[0]: changed(value, path[1:]) if len(path) > 1 else other(value)})
 
 
-PAPER = load_params("laptop", ["collect.shares={expert: 0.5, noop: 0.1, switched: 0.4}"])
+TWICE = "replicates=[{seed: 1, counts_seed: 0}]"
+PAPER = load_params("laptop", ["collect.shares={expert: 0.5, noop: 0.1, switched: 0.4}", TWICE])
 
 
 def read_by_jobs(p: Params) -> Any:
@@ -260,7 +261,7 @@ def test_episode_counts_are_a_permutation_and_behaviours_sum_up():
 
 
 def test_a_replicate_is_the_base_with_its_own_seed_and_counts():
-    p = load_params("laptop")
+    p = load_params("laptop", [TWICE])
     for stage, section in (("train_tokenizer", "tokenizer"), ("train_dynamics", "dynamics")):
         base, own = (stage_params(p, stage, model=m) for m in base_models(p))
         assert own[section]["train"].pop("seed") == p.replicates[0].seed != base[section]["train"].pop("seed") and own == base
