@@ -11,7 +11,6 @@ import sys
 from typing import Any
 
 from veridream.params.load import ParamsError
-from veridream.params.yaml_text import parse_yaml
 from veridream.provenance.digest import ROOT
 from veridream.provenance.ledger import METRICS, differences, write_anchor, write_ledger
 from veridream.provenance.lock import Locked

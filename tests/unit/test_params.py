@@ -8,8 +8,7 @@ import yaml
 from veridream import spec
 from veridream.params import tasks as tasks_module
 from veridream.params.load import ROOT, ParamsError, load_params
-from veridream.params.model import Params
-from veridream.params.model import Replicate
+from veridream.params.model import Params, Replicate
 from veridream.params.slices import base_models, behaviour_counts, curiosity_stores, episode_counts, stage_params, stores
 from veridream.params.tasks import UnknownTask, registry, task
 from veridream.provenance.jobs import RECEIPT_NAMES, NoSuchJob, params_now, params_of, split_receipt, wildcards_of
