@@ -79,7 +79,7 @@ def fact(env, request):
     """Notes a number for the table: fact(name, value). It travels with the test's report, also from another process."""
     noted = request.node.user_properties
     noted.append(("start", _started[env.task.id]))
-    return lambda name, value: noted.append((name, value))
+    return lambda name, value: noted.append((name, float(value)))
 
 
 def pytest_runtest_logreport(report):
