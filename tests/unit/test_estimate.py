@@ -49,7 +49,7 @@ def test_another_scale_is_scaled_by_its_work(project):
     laptop = load_params("laptop")
     work = work_of(laptop, "train_dynamics", {})
     assert e["train_dynamics"].hours * 3600 == pytest.approx(STARTUP + 1e-3 * work.amount, rel=0.01)
-    assert e["train_dynamics"].extrapolated == pytest.approx(work.amount / work_of(load_params("smoke"), "train_dynamics", {}).amount)
+    assert e["train_dynamics"].extrapolated == pytest.approx(work.amount / (2 * work_of(load_params("smoke"), "train_dynamics", {}).amount)), "two base models"
     assert e["train_tokenizer"].jobs == 1 and e["collect_episodes"].jobs == len(workflow_jobs(laptop)["collect_episodes"])
 
 

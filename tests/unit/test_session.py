@@ -32,7 +32,7 @@ def workers(tmp_path, how):
     for name in ("popen-gw0", "popen-gw1"):
         (tmp_path / name).mkdir()
         words = [sys.executable, "-c", WORKER, str(tmp_path / name), str(tmp_path / "asked"), how]
-        env = os.environ | {"PYTEST_XDIST_WORKER": name, "PYTHONPATH": str(ROOT / "tests")}
+        env = os.environ | {"PYTEST_XDIST_WORKER": name, "PYTHONPATH": f"{ROOT}/src:{ROOT}/tests"}
         running.append(subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
     said = [p.communicate(timeout=60)[0] for p in running]
     return [(p.returncode, s) for p, s in zip(running, said, strict=True)], len((tmp_path / "asked").read_text().splitlines())

@@ -55,6 +55,8 @@ ELSEWHERE = {
     "make test-simulators": "the same on every task, half an hour",
     "make collect SCALE=survey": "tests/workflow/test_collect.py, on four tasks",
     "make record": "with SCALE=smoke above",
+    "make hashes": "needs the public index; tests/unit/test_trust.py reads what it wrote",
+    "snakemake -n": "with its profile and scale above",
     "make audit ARTEFACT=...": "above",
     "make audit-all": "above",
     "make gc": "above",

@@ -16,7 +16,7 @@ def test_both_base_models_are_scored_on_the_tune_side(smoke_results):
     base, own = (load_index(smoke_results / f"results/smoke/index/{part}.parquet") for part in ("corpus", "replicate_1"))
     for name, index in (("base", base), ("replicate_1", own)):
         frames = {t: index.select(split="train", task=t).frames() for t in index.tasks()}
-        assert {row[1]: int(row[-1].replace(",", "")) for row in rows if row[0] == name and row[1] != "all"} == frames
+        assert {row[1]: float(row[-1].replace(",", "")) for row in rows if row[0] == name and row[1] != "all"} == frames
     assert base.select(split="heldout").store.tolist() == own.select(split="heldout").store.tolist(), "all base models are scored on the same sequences"
     assert len(base.select(split="spare")) and len(own.select(split="spare"))
 

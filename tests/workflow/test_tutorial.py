@@ -33,8 +33,8 @@ def steps() -> list[str]:
     return [line for block in re.findall(r"```sh\n(.*?)```", section, re.S) for line in block.splitlines() if line]
 
 
-def test_the_tutorial_as_it_stands(recorded_smoke, tmp_path):
-    project, awaited, figures = copy_finished(recorded_smoke, tmp_path / "project"), list(SAYS), []
+def test_the_tutorial_as_it_stands(smoke_results, tmp_path):
+    project, awaited, figures = copy_finished(smoke_results, tmp_path / "project"), list(SAYS), []
     for line in steps():
         print(f"$ {line}", flush=True)
         words = line.replace("make ", f"make VENV={sys.prefix} ", 1) if line.startswith("make ") else f"PATH={sys.prefix}/bin:$PATH {line}"
