@@ -14,6 +14,7 @@ import types
 from veridream.params.load import ParamsError, load_params
 from veridream.params.machine import skipped, told
 from veridream.params.model import Params
+from veridream.params.split import empty_sides
 from veridream.provenance.chain import mend
 from veridream.provenance.digest import ROOT
 from veridream.provenance.graph import first_to_remake
@@ -111,6 +112,8 @@ def check_target(scale: str, target: str) -> Params:
     params = load_params(scale)
     if target == "all" and params.split.heldout == 0:
         raise ParamsError(f"scale {scale} holds no episode out (split.heldout: 0), so no model can be scored on it: make collect SCALE={scale}")
+    if lacking := empty_sides(params):
+        raise ParamsError(f"scale {scale}: {'; '.join(lacking)}. Raise collect.counts, or change the shares of split, or split.salt")
     return params
 
 

@@ -5,9 +5,11 @@ import json
 import pytest
 
 from helpers.stores import make_store, store_path
-from veridream.data.index import build_index, check_verdicts, frame_counts, load_index, save_index, skipped_counts, split_of, write_counts
+from veridream.data.index import build_index, check_verdicts, frame_counts, load_index, save_index, skipped_counts, write_counts
 from veridream.io.store_manifest import StoreError
 from veridream.io.tables import write_parquet
+from veridream.params.load import load_params
+from veridream.params.split import empty_sides, split_of
 
 SEEN, UNSEEN = ["pygame-pong"], ["pygame-reacher-easy"]
 
@@ -71,6 +73,14 @@ def test_training_episodes_beyond_a_models_own_are_spare(stores, index):
     assert cut.any() and set(some.split[cut]) == {"spare"} and some.split[~cut].tolist() == index.split[~cut].tolist()
     with pytest.raises(ValueError, match="task pygame-pong has no train episode"):
         build_index(stores, "salt", 0.3, SEEN, UNSEEN, episodes={"pygame-pong": {"random": 0, "expert": 0}})
+
+
+def test_a_side_that_stays_empty_is_known_before_anything_is_collected():
+    assert all(empty_sides(load_params(scale)) == [] for scale in ("smoke", "laptop", "workstation"))
+    assert empty_sides(load_params("laptop", ["split.tune=0.1"])) == ["task mw-push would have no tune episode"]
+    assert "task pygame-pong would have no heldout episode" in empty_sides(load_params("laptop", ["split.heldout=1e-9"]))
+    few = empty_sides(load_params("smoke", ["replicates=[{seed: 1, counts_seed: 1}]"]))
+    assert few == ["task cup-catch would have no train episode"], "of the replicate alone"
 
 
 def test_the_order_of_the_stores_does_not_matter(stores, index, tmp_path):

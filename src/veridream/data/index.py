@@ -5,7 +5,6 @@ scored on the same ones; targeted stores are training data, test stores are held
 """
 
 import csv
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -17,6 +16,7 @@ import numpy as np
 from veridream import spec
 from veridream.io.store_manifest import StoreAttrs, StoreError, read_attrs, read_manifest, store_id
 from veridream.io.tables import read_parquet, write_parquet
+from veridream.params.split import split_of
 from veridream.params.tasks import task as task_of
 
 
@@ -77,14 +77,6 @@ def load_index(*paths: str | Path) -> Index:
 
 def save_index(path: str | Path, index: Index) -> None:
     write_parquet(path, {n: getattr(index, n) for n in COLUMNS})
-
-
-def split_of(role: str, salt: str, store: str, episode: int, heldout: float, tune: float = 0.0) -> str:
-    """Side of one episode; depends on nothing but its own key."""
-    if role != "corpus":
-        return "heldout" if role == "test" else "train"
-    draw = int.from_bytes(hashlib.sha256(f"{salt}\0{store}\0{episode}".encode()).digest()[:8], "big") / 2**64
-    return "heldout" if draw < heldout else "tune" if draw < heldout + tune else "train"
 
 
 def build_index(
