@@ -78,7 +78,7 @@ def test_training_episodes_beyond_a_models_own_are_spare(stores, index):
 def test_a_side_that_stays_empty_is_known_before_anything_is_collected():
     assert all(empty_sides(load_params(scale)) == [] for scale in ("smoke", "laptop", "workstation"))
     assert empty_sides(load_params("laptop", ["split.tune=0.1"])) == ["task mw-push would have no tune episode"]
-    assert "task pygame-pong would have no heldout episode" in empty_sides(load_params("laptop", ["split.heldout=1e-9"]))
+    assert "task pygame-pong would have no heldout episode" in empty_sides(load_params("laptop", ["split.heldout=0.000000001"]))
     few = empty_sides(load_params("smoke", ["replicates=[{seed: 1, counts_seed: 1}]"]))
     assert few == ["task cup-catch would have no train episode"], "of the replicate alone"
 
