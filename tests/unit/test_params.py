@@ -166,7 +166,10 @@ def test_the_params_behind_a_receipt_are_those_of_its_wildcards():
     [
         ("results/smoke/receipts/bake_bread/base.json", "no stage is called 'bake_bread'"),
         ("results/smoke/receipts/train_tokenizer/other.json", "writes receipts named {model}, not 'other'"),
-        ("results/smoke/receipts/train_dynamics/replicate_2.json", "no such store or replicate under the current params"),
+        *(
+            (f"results/smoke/receipts/{stage}/replicate_2.json", "no such store or replicate under the current params")
+            for stage in ("index_episodes", "train_tokenizer", "encode_latents", "train_dynamics", "score_rollouts")
+        ),
         ("results/smoke/receipts/collect_episodes/corpus/no-such-task/expert-s0.json", "no such store or replicate under the current params"),
         ("results/smoke/figures/density.svg", "is not results/<scale>/receipts"),
     ],

@@ -16,7 +16,7 @@ import numpy as np
 from veridream import spec
 from veridream.io.store_manifest import StoreAttrs, StoreError, read_attrs, read_manifest, store_id
 from veridream.io.tables import read_parquet, write_parquet
-from veridream.params.split import split_of
+from veridream.params.split import split_of, wanted_sides
 from veridream.params.tasks import task as task_of
 
 
@@ -159,7 +159,7 @@ def _same_simulators(attrs: Mapping[str, StoreAttrs]) -> None:
 
 
 def _both_sides(index: Index, heldout: float, tune: float, seen: Sequence[str], unseen: Sequence[str]) -> None:
-    sides = [("corpus", side) for side, share in (("train", 1.0), ("heldout", heldout), ("tune", tune)) if share > 0]
+    sides = [("corpus", side) for side in wanted_sides(heldout, tune)]
     for tasks, needed, remedy in (
         (seen, sides, "collect more episodes of it (collect.counts), or change the shares of split, or split.salt"),
         (unseen, (("test", "heldout"),), "collect test episodes of it (targeted.test_episodes; test_behaviours that it can show)"),

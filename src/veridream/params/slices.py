@@ -114,7 +114,8 @@ def _rows(same: _Same) -> dict[tuple[str, str, str, str], dict[str, Any]]:
 
 
 def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]:
-    """JSON-ready params of one job. Only what the job reads: a key left out here cannot change it."""
+    """JSON-ready params of one job. Only what the job reads: a key left out here cannot change it. Raises StopIteration for a replicate that is none."""
+    replicate(params, wildcards.get("model") or wildcards.get("part") or "")
     p = params.model_dump(mode="json")
     p["tasks"], gone = present(params), skipped(params)
     both, device = p["tasks"], {"device": params.compute.device}

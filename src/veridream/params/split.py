@@ -14,10 +14,14 @@ def split_of(role: str, salt: str, store: str, episode: int, heldout: float, tun
     return "heldout" if draw < heldout else "tune" if draw < heldout + tune else "train"
 
 
+def wanted_sides(heldout: float, tune: float) -> list[str]:
+    """The sides of which every seen task needs an episode."""
+    return [side for side, share in (("train", 1.0), ("heldout", heldout), ("tune", tune)) if share > 0]
+
+
 def empty_sides(params: Params) -> list[str]:
     """ "task mw-push would have no tune episode" for each seen task and side that is wanted and gets none, for any base model; sorted."""
     s = params.split
-    wanted = {side for side, share in (("train", 1.0), ("heldout", s.heldout), ("tune", s.tune)) if share > 0}
     own = {m: train_episodes(params, m) for m in base_models(params)}
     found: dict[tuple[str, str], set[str]] = {}
     for store in stores(params):
@@ -28,4 +32,6 @@ def empty_sides(params: Params) -> list[str]:
         for m, episodes in own.items():
             first = episodes[store["task"]][store["behaviour"]]
             found.setdefault((m, store["task"]), set()).update(x for i, x in enumerate(sides) if x != "train" or i < first)
-    return sorted({f"task {t} would have no {side} episode" for (_, t), sides_ in found.items() for side in wanted - sides_})
+    return sorted(
+        {f"task {t} would have no {side} episode" for (_, t), sides_ in found.items() for side in wanted_sides(s.heldout, s.tune) if side not in sides_}
+    )
