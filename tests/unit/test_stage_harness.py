@@ -31,6 +31,16 @@ if __name__ == "__main__":
             raise StageError("flour.txt, row 3: weevils; sieve it")
         if mode == "crash":
             raise ValueError("burnt")
+        if mode == "numpy":
+            import numpy
+
+            numpy.empty(2**60, dtype=numpy.uint8)
+        if mode == "torch":
+            import torch
+
+            torch.empty(2**60, dtype=torch.uint8)
+        if mode == "runtime":
+            raise RuntimeError("burnt")
         if mode == "full":
             raise OSError(28, "No space left on device")
         if mode == "wait":
@@ -131,6 +141,9 @@ def test_an_identical_rerun_repeats_every_byte_of_the_receipt(project):
         ("refuse", "make_cake: flour.txt, row 3: weevils; sieve it"),
         ("crash", "make_cake: burnt"),
         ("full", "No space left"),
+        ("numpy", "lower the batch; the same command goes on"),
+        ("torch", "lower the batch; the same command goes on"),
+        ("runtime", "RuntimeError: burnt"),
         ("forget", "without writing r/crumbs.txt"),
     ],
 )
@@ -138,7 +151,7 @@ def test_a_failure_exits_1_says_why_and_leaves_nothing(project, mode, said):
     r = bake(project, mode)
     assert r.returncode == 1 and said in r.stderr
     assert published(project) == []
-    assert ("Traceback" in r.stderr) == (mode in ("crash", "full"))
+    assert ("Traceback" in r.stderr) == (mode not in ("refuse", "forget"))
 
 
 def test_a_failed_rerun_keeps_what_stood_there(project):

@@ -18,6 +18,7 @@ from veridream.wmb.scoring import score
 
 ITEMS = make_items(domains=3, each=8)
 BOOT = Boot(200, 0.95, 0)
+LINES = [{"item": i.stem, "question": q, "repeat": 0, "raw": "No", "value": None, "status": "ok", "meta": {"over": 0.5}} for i in ITEMS for q in QUESTIONS]
 
 
 def entry(title="a", level=2, fails=(), protocol="wmb", judge="j", version="1", items=ITEMS, **more):
@@ -76,12 +77,32 @@ def test_windows_of_one_episode_count_once():
     assert together["newton_low"] < alone["newton_low"], "Wilson on 6 episodes, not 24 windows"
 
 
-def test_the_total_over_every_item_stands_beside_that_over_the_decidable():
+def partly_decidable():
+    """An entry that is flawless but for the first item, which its judge cannot decide and would fail."""
+
     def said(i, q):
         bad = i is ITEMS[0]
         return Answer("Score: 3" if q == INSTRUCTION else "Yes" if bad else "No", status="undecidable" if bad else "ok")
 
-    e = Entry("a", "wmb-sim", "j", "1", score(ITEMS, {(i.stem, q, 0): said(i, q) for i in ITEMS for q in QUESTIONS}), clusters={i.stem: i.stem for i in ITEMS})
+    answers = {(i.stem, q, 0): said(i, q) for i in ITEMS for q in QUESTIONS}
+    return Entry("a", "wmb-sim", "j", "1", score(ITEMS, answers), clusters={i.stem: i.stem for i in ITEMS})
+
+
+def files(folder):
+    return {k: folder / k for k in ("csv", "markdown", "json", "page")}
+
+
+def test_the_page_shows_items_that_count_for_nobody_and_says_so(tmp_path):
+    e, paths = partly_decidable(), files(tmp_path)
+    write_leaderboard(paths, [Judged(e, LINES, {})], BOOT, {})
+    cards = paths["page"].read_text().split("<details")[1:]
+    assert len(cards) == len(ITEMS)
+    assert ["undecidable" in c for c in cards] == [i is ITEMS[0] for i in ITEMS]
+    assert "<b>a</b> 3.00" in cards[0] and "<b>a</b> 10.00" in cards[1], "each with its own answers"
+
+
+def test_the_total_over_every_item_stands_beside_that_over_the_decidable():
+    e = partly_decidable()
     r = row(e, BOOT)
     assert (r["total"], r["n"], r["undecidable"]) == (10, 23, 1)
     assert r["every"] == pytest.approx((23 * 10 + 3) / 24) and r["every_low"] < r["every"] <= r["every_high"]
@@ -104,13 +125,8 @@ def test_win_rates_and_elo():
 
 @pytest.mark.parametrize("protocol", ["wmb", "wmb-sim"])
 def test_files_hold_all_and_say_the_protocol(tmp_path, protocol):
-    paths = {k: tmp_path / k for k in ("csv", "markdown", "json", "page")}
-    judged = []
-    for e in (entry("<b>a", protocol=protocol), entry("b", 1, fails=("mass",), protocol=protocol)):
-        lines = [
-            {"item": i.stem, "question": q, "repeat": 0, "raw": "No", "value": None, "status": "ok", "meta": {"over": 0.5}} for i in ITEMS for q in QUESTIONS
-        ]
-        judged.append(Judged(e, lines, {}))
+    paths = files(tmp_path)
+    judged = [Judged(e, LINES, {}) for e in (entry("<b>a", protocol=protocol), entry("b", 1, fails=("mass",), protocol=protocol))]
     write_leaderboard(paths, judged, BOOT, {"model": "<i>"})
     table = read_csv(paths["csv"])
     assert [r["protocol"] for r in table] == [protocol] * 2 and {"n", "coverage", "unparsed", "total_low", "judge_version"} <= set(table[0])

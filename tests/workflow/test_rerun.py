@@ -4,6 +4,7 @@ What is planned after which change stands in test_matrix.py.
 """
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from faults.processes import end_all, of_role
 from helpers.project import copy_finished, replace, run
 from veridream import spec
 from veridream.provenance.receipts import load_receipts
@@ -181,6 +183,21 @@ def test_two_runs_at_once_the_second_says_who_holds_the_lock(project):
     finally:
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=60)
+
+
+def test_a_job_that_the_system_killed_says_what_helps(project):
+    shutil.rmtree(project / "results/smoke/dynamics/targeted_expert")
+    run_of_one = start(project)
+    try:
+        end = time.monotonic() + 120
+        while not (stages := of_role(project, "stage")):
+            assert time.monotonic() < end, "no job began"
+            time.sleep(0.05)
+        os.kill(stages[0], signal.SIGKILL)
+        said = run_of_one.communicate(timeout=60)[0]
+    finally:
+        end_all(project)
+    assert run_of_one.returncode == 1 and "killed by signal 9. If nobody did that, there was too little memory" in said
 
 
 @pytest.mark.slow

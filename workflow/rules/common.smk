@@ -12,6 +12,7 @@ from veridream.params.load import ParamsError, load_params
 from veridream.params.slices import base_models, curiosity_stores, stage_params, stores
 from veridream.provenance.digest import canonical, code_digest, job_domains
 from veridream.provenance.jobs import CLIP_MODELS, FIGURES, MPC_MODELS, TABLES, workflow_jobs
+from veridream.provenance.stage import MORE_MEMORY
 
 SCALE = config.get("scale", "laptop")
 R = f"results/{SCALE}"
@@ -24,6 +25,10 @@ except ParamsError as e:
 
 BASES = base_models(PARAMS)  # the base model and its replicates
 COLLECTED = [s for s in spec.SOURCES if s not in ("combined", "matched")]
+
+
+# What the system kills for its memory cannot say so itself; the shell around it can.
+shell.prefix(f"trap 'test $? -ne 137 || echo \"killed by signal 9. If nobody did that, {MORE_MEMORY}\" >&2' EXIT; ")
 
 
 wildcard_constraints:

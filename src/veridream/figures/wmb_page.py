@@ -35,6 +35,7 @@ class Page:
     rows: Sequence[Row]
     domains: Sequence[Row]
     items: Sequence[tuple[Item, Sequence[ItemEntry]]]
+    undecidable: frozenset[str] = frozenset()  # stems of items that count for nobody; shown all the same
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -42,7 +43,7 @@ def render(page: Page) -> str:
     """The page as text; everything that came from data is escaped."""
     sections = [("leaderboard", "Leaderboard", f'<p class="note">{escape(NOTES[page.protocol])}</p>{_table(*shown(page.rows))}')]
     sections.append(("domains", "By domain", _table(*shown_domains(page.domains))))
-    sections.append(("items", "Items", _items(page.items)))
+    sections.append(("items", "Items", _items(page.items, page.undecidable)))
     if page.protocol == "wmb":
         note = '<p class="note">Other judges and, for human votes, another scale of error: printed for orientation, never ranked with the table above.</p>'
         sections.append(("published", "Published scores", note + _table(*shown_reference())))
@@ -71,7 +72,7 @@ def _cell(text: str) -> str:
     return escape(first) + (f"<br><small>{escape(small)}</small>" if small else "")
 
 
-def _items(items: Sequence[tuple[Item, Sequence[ItemEntry]]]) -> str:
+def _items(items: Sequence[tuple[Item, Sequence[ItemEntry]]], undecidable: frozenset[str]) -> str:
     out, used = [], 0
     for item, entries in items:
         cards = []
@@ -81,7 +82,8 @@ def _items(items: Sequence[tuple[Item, Sequence[ItemEntry]]]) -> str:
             used += len(data)
             cards.append(_card(e, data))
         words = f"{escape(item.text_instruction)}<br><small>{escape(item.domain)}, {escape(item.subdomain)}</small>"
-        head = f"<summary>{escape(item.stem)} <small>{escape(item.text_instruction)}</small></summary>"
+        apart = " <small>undecidable: counts for nobody</small>" if item.stem in undecidable else ""
+        head = f"<summary>{escape(item.stem)} <small>{escape(item.text_instruction)}</small>{apart}</summary>"
         out.append(f'<details class="card">{head}<p class="note">{words}</p><div class="clips">{"".join(cards)}</div></details>')
     return "".join(out)
 
@@ -112,11 +114,11 @@ class Judged:
     videos: Mapping[str, Path]
 
     def item(self, i: int) -> ItemEntry:
-        """Its answers on item i."""
+        """Its answers on item i of all, undecidable ones included."""
         s = self.entry.scores
-        stem = s.items[i].stem
+        stem = s.every[i].stem
         lines = {x["question"]: x for x in self.lines if x["item"] == stem and x["repeat"] == 0}
-        return ItemEntry(self.entry.title, lines, dict(zip(QUESTIONS, map(float, s.strict[i]), strict=True)), self.videos.get(stem))
+        return ItemEntry(self.entry.title, lines, dict(zip(QUESTIONS, map(float, s.every_strict[i]), strict=True)), self.videos.get(stem))
 
 
 def write_leaderboard(out: Mapping[str, Path], judged: Sequence[Judged], boot: Boot, facts: Mapping[str, Any]) -> list[Row]:
@@ -126,7 +128,8 @@ def write_leaderboard(out: Mapping[str, Path], judged: Sequence[Judged], boot: B
     out["csv"].write_text(csv_text(table), encoding="utf-8")
     out["markdown"].write_text(markdown(table, domains, compared), encoding="utf-8")
     out["json"].write_text(json_text(table, domains, compared, dict(facts)), encoding="utf-8")
-    items = entries[0].scores.items
-    page = Page(entries[0].protocol, table, domains, [(item, [j.item(i) for j in judged]) for i, item in enumerate(items)], facts)
+    first = entries[0].scores
+    items = [(item, [j.item(i) for j in judged]) for i, item in enumerate(first.every)]
+    page = Page(entries[0].protocol, table, domains, items, frozenset(first.undecidable), facts)
     out["page"].write_text(render(page), encoding="utf-8")
     return table

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, NoReturn
 
-from veridream.provenance.stage import StageError
+from veridream.provenance.stage import StageError, lack_of_memory
 
 PR_SET_PDEATHSIG = 1
 SHOW_CURSOR = "\x1b[?25h"  # a progress bar hides it and cannot bring it back when its process is killed
@@ -114,7 +114,7 @@ class _Ending:
                 if not isinstance(value, StageError):
                     traceback.print_exception(value)
                 expected = isinstance(value, (StageError, ValueError, OSError)) and str(value)
-                self._say("error", str(value) if expected else f"{type(value).__name__}: {value}")
+                self._say("error", str(value) if expected else lack_of_memory(value) or f"{type(value).__name__}: {value}")
         finally:
             with contextlib.suppress(OSError, ValueError):
                 sys.stdout.flush()

@@ -29,11 +29,18 @@ from veridream.provenance.lock import Locked, hold_lock
 from veridream.provenance.receipts import chain_of, id_path, recorded_id, run_path, seal, succession, write_id, write_json
 
 CODE = ("src", "params", "workflow", "requirements", "Snakefile")  # what makes a run "dirty" when git does not have it as it stands
+MORE_MEMORY = "there was too little memory: free some, run fewer jobs at once, or lower the batch; the same command goes on where it stopped"
 PUBLISHED = "published"  # an empty file in the work folder of a job whose outputs and receipt stand
 
 
 class StageError(Exception):
     """An expected failure: its text is the message for the user (file, row or key, remedy)."""
+
+
+def lack_of_memory(e: BaseException) -> str | None:
+    """The message where an allocation was refused, by Python, numpy or torch (which raises a RuntimeError); None for another exception."""
+    refused = isinstance(e, MemoryError) or (isinstance(e, RuntimeError) and ("out of memory" in str(e) or "can't allocate memory" in str(e)))
+    return f"{type(e).__name__}: {str(e).splitlines()[0] if str(e) else 'refused'}\n{MORE_MEMORY}" if refused else None
 
 
 @dataclass
@@ -114,6 +121,11 @@ def stage(name: str, *, inputs: Sequence[str] = (), outputs: Sequence[str], work
     except (ValueError, OSError) as e:
         traceback.print_exc()
         sys.exit(f"{name}: {e}")
+    except (MemoryError, RuntimeError) as e:
+        if (said := lack_of_memory(e)) is None:
+            raise
+        traceback.print_exc()
+        sys.exit(f"{name}: {said}")
     except KeyboardInterrupt:
         print(f"{name}: interrupted; nothing was published, the same command goes on", file=sys.stderr)
         sys.exit(128 + signal.SIGINT)

@@ -26,7 +26,7 @@ from torch.nn.parallel import DistributedDataParallel
 from veridream.provenance.child import die_with_parent
 from veridream.provenance.digest import ROOT
 from veridream.provenance.receipts import write_json
-from veridream.provenance.stage import StageError
+from veridream.provenance.stage import MORE_MEMORY, StageError, lack_of_memory
 
 REQUEST = "request.json"
 BACKENDS = {"cpu": "gloo", "cuda": "cpu:gloo,cuda:nccl"}
@@ -114,7 +114,8 @@ def launch(module: str, request: Mapping[str, Any], work: Path, workers: int, th
         done = subprocess.run([*torchrun, "-m", module, str(folder)], env=env, preexec_fn=die_with_parent)
         errors = sorted(folder.glob("error-*.txt"), key=lambda p: p.stat().st_mtime_ns)
         if done.returncode:
-            raise StageError(errors[0].read_text() if errors else f"a training process ended with status {done.returncode}; see the lines above")
+            unsaid = f"a training process ended with status {done.returncode}; see the lines above. Where the system killed it, {MORE_MEMORY}"
+            raise StageError(errors[0].read_text() if errors else unsaid)
     finally:
         shutil.rmtree(folder)
 
@@ -126,8 +127,10 @@ def _joined(folder: Path, backend: str) -> Iterator[None]:
     dist.init_process_group(backend)
     try:
         yield
-    except (StageError, ValueError, OSError) as e:
-        (folder / f"error-{part().rank}.txt").write_text(str(e))
+    except (StageError, ValueError, OSError, MemoryError, RuntimeError) as e:
+        expected = isinstance(e, (StageError, ValueError, OSError))
+        if said := str(e) if expected else lack_of_memory(e):
+            (folder / f"error-{part().rank}.txt").write_text(said)
         raise
     finally:
         dist.destroy_process_group()

@@ -14,6 +14,7 @@ from veridream.wmb.sim.measured import SERIES, Measured, level
 
 SHARP = (0.5, 2.0)  # sharpness over the truth's that is never poor
 PROGRESS, END = 0.1, 0.2  # least tolerances of |1 - progress| and of the end
+NOWHERE, PART = 0.05, 0.25  # steps of the instruction's rubric, in shares of the true path: no tolerances, so not calibrated
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ def instruction_level(m: Measured, t: Tolerances) -> int:
     """
     if not m.moves:
         return 3 if m.travel <= t.still else 1
-    if m.seen < 0.5 or abs(m.progress) < 0.05:
+    if m.seen < 0.5 or abs(m.progress) < NOWHERE:
         return 0
-    if m.progress < 0.25:
+    if m.progress < PART:
         return 1
     return 3 if abs(1 - m.progress) <= t.progress and m.end <= t.end else 2
