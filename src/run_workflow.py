@@ -24,9 +24,9 @@ from veridream.provenance.leftovers import discard_interrupted
 from veridream.provenance.lock import Locked
 from veridream.provenance.workflow import DERIVED, WorkflowFailed, clear_stale_locks, command, environment, known_jobs, planned, scale_lock
 
-# Rules of the Snakefile, and how Snakemake is to choose among their jobs: with hundreds that wait for nothing, its own way (an optimisation after
-# each finished one) costs 1.3 CPU seconds a job.
-TARGETS: dict[str, list[str]] = {"all": [], "collect": ["--scheduler", "greedy"]}
+TARGETS = ("all", "collect")  # rules of the Snakefile
+# Snakemake's own way of choosing among the jobs that may run, an optimisation after each finished one, costs up to 1.3 CPU seconds a job.
+CHOICE = ["--scheduler", "greedy"]
 
 
 class Runner:
@@ -100,7 +100,7 @@ def make_all(scale: str, profile: str, target: str, runner: Runner) -> int:
         first = first_to_remake(own, known_jobs(scale)) if standing else []
         if first:
             print(f"out of date: {len(now)} files; first {len(first)} of them, then what still differs", file=sys.stderr)
-        code = runner(command(scale, profile, [*TARGETS[target], "--", *(first or [target])]))
+        code = runner(command(scale, profile, [*CHOICE, "--", *(first or [target])]))
         if code or not first:
             return code
         before = now
