@@ -5,12 +5,12 @@ scaled by sqrt(max(1, rows / columns)). Matrices of one shape are orthogonalised
 slow on CPUs without native support.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
 
+from veridream.nn.optimiser import AdamW, BaseOptimiser
 from veridream.params.model import Optimiser
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
@@ -52,18 +52,18 @@ def _composed_factor(gram: Tensor) -> Tensor:
     return whole
 
 
-class Muon(torch.optim.Optimizer):
+class Muon(BaseOptimiser):
     """For 2-D parameters only. `weight_decay` is decoupled."""
 
     def __init__(self, params: Iterable[nn.Parameter], lr: float, weight_decay: float):
-        super().__init__(params, {"lr": lr, "weight_decay": weight_decay})
-        bad = [tuple(p.shape) for g in self.param_groups for p in g["params"] if p.ndim != 2]
+        matrices = list(params)
+        super().__init__([{"params": matrices, "lr": lr, "weight_decay": weight_decay}])
+        bad = [tuple(p.shape) for p in matrices if p.ndim != 2]
         if bad:
             raise ValueError(f"Muon is for matrices; got parameters of shapes {bad}")
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """One update of every parameter that has a gradient."""
+    def step(self) -> None:
         for group in self.param_groups:
             by_shape: dict[torch.Size, list[nn.Parameter]] = {}
             for p in group["params"]:
@@ -78,8 +78,9 @@ class Muon(torch.optim.Optimizer):
     def _momentum(self, p: nn.Parameter) -> Tensor:
         """Nesterov momentum of the gradient; advances the buffer."""
         assert p.grad is not None
-        state: dict[str, Any] = self.state[p]
-        buffer = state.setdefault("momentum", torch.zeros_like(p))
+        if p not in self.state:
+            self.state[p] = {"momentum": torch.zeros_like(p)}
+        buffer = self.state[p]["momentum"]
         buffer.lerp_(p.grad, 1 - MOMENTUM)
         return p.grad.lerp(buffer, MOMENTUM)
 
@@ -89,7 +90,7 @@ def block_matrices(model: nn.Module) -> set[str]:
     return {n for n, p in model.named_parameters() if p.ndim == 2 and n.split(".")[0] in ("encoder", "decoder", "blocks")}
 
 
-def build_optimisers(model: nn.Module, config: Optimiser, lr_scale: float = 1.0) -> list[torch.optim.Optimizer]:
+def build_optimisers(model: nn.Module, config: Optimiser, lr_scale: float = 1.0) -> list[BaseOptimiser]:
     """The optimisers of a model: AdamW, with kind muon after a Muon for the block matrices. Only matrices decay.
 
     Every group's full learning rate also stands in `initial_lr`, for a schedule to scale.
@@ -99,8 +100,9 @@ def build_optimisers(model: nn.Module, config: Optimiser, lr_scale: float = 1.0)
     muon = [p for n, p in named.items() if n in muon_names]
     decayed = [p for n, p in named.items() if n not in muon_names and p.ndim >= 2]
     plain = [p for n, p in named.items() if n not in muon_names and p.ndim < 2]
-    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": plain, "weight_decay": 0.0}]
-    out: list[torch.optim.Optimizer] = [torch.optim.AdamW([g for g in groups if g["params"]], lr=config.lr * lr_scale, betas=config.betas)]
+    rates = {"lr": config.lr * lr_scale, "betas": config.betas}
+    groups = [{"params": decayed, "weight_decay": config.weight_decay, **rates}, {"params": plain, "weight_decay": 0.0, **rates}]
+    out: list[BaseOptimiser] = [AdamW([g for g in groups if g["params"]])]
     if muon:
         out.insert(0, Muon(muon, lr=config.muon_lr * lr_scale, weight_decay=config.weight_decay))
     for optimiser in out:

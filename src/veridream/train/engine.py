@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from veridream.io.progress import Progress
 from veridream.nn.muon import build_optimisers
+from veridream.nn.optimiser import BaseOptimiser
 from veridream.params.model import Compute, Engine, Optimiser
 from veridream.provenance.receipts import write_json
 from veridream.provenance.stage import StageError
@@ -52,7 +52,7 @@ class Plan:
 class _Run:
     plan: Plan
     model: nn.Module
-    optimisers: Sequence[torch.optim.Optimizer]
+    optimisers: Sequence[BaseOptimiser]
     losses: Losses
     rms: RunningRms
     average: Average | None
@@ -118,7 +118,7 @@ def _step(run: _Run, step: int) -> dict[str, Any]:
     factor = learning_rate_factor(step, plan.steps, plan.optimiser.warmup, plan.optimiser.schedule)
     set_learning_rate(run.optimisers, factor)
     for optimiser in run.optimisers:
-        optimiser.zero_grad(set_to_none=True)
+        optimiser.zero_grad()
     batch = gradients(run.losses, run.rms, step, plan.engine.accumulate)
     if not batch.finite:
         raise _non_finite(run, batch, step)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-import torch
+from veridream.nn.optimiser import BaseOptimiser
 
 
 def learning_rate_factor(step: int, total: int, warmup: int, schedule: str) -> float:
@@ -18,7 +18,7 @@ def learning_rate_factor(step: int, total: int, warmup: int, schedule: str) -> f
     return 0.1 + 0.45 * (1 + math.cos(math.pi * done))
 
 
-def set_learning_rate(optimisers: Sequence[torch.optim.Optimizer], factor: float) -> None:
+def set_learning_rate(optimisers: Sequence[BaseOptimiser], factor: float) -> None:
     """Every group's lr = factor * its initial_lr."""
     for optimiser in optimisers:
         for group in optimiser.param_groups:

@@ -22,10 +22,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from veridream.io.checkpoint import DONE, load_checkpoint, load_module, save_checkpoint
+from veridream.nn.optimiser import BaseOptimiser
 from veridream.provenance.digest import canonical, code_digest, job_domains
 from veridream.provenance.receipts import recorded_id, write_json
 from veridream.provenance.stage import PUBLISHED, Job, StageError
@@ -100,23 +100,20 @@ def checkpoint_steps(work: Path) -> list[int]:
     return sorted(steps)
 
 
-def save_state(
-    work: Path, step: int, model: nn.Module, optimisers: Sequence[torch.optim.Optimizer], meta: Mapping[str, Any], average: Average | None = None
-) -> None:
+def save_state(work: Path, step: int, model: nn.Module, optimisers: Sequence[BaseOptimiser], meta: Mapping[str, Any], average: Average | None = None) -> None:
     """Checkpoint after `step` optimiser steps; then drops all but the last KEEP."""
     folder = work / f"step-{step:08d}"
     shutil.rmtree(folder, ignore_errors=True)
     tensors = {f"model/{k}": v for k, v in model.state_dict().items()}
     for i, optimiser in enumerate(optimisers):
-        for p, state in optimiser.state_dict()["state"].items():
-            tensors |= {f"optimiser/{i}/{p}/{k}": v for k, v in state.items()}
+        tensors |= {f"optimiser/{i}/{k}": v for k, v in optimiser.tensors().items()}
     tensors |= {f"average/{k}": v for k, v in average.weights.items()} if average else {}
     save_checkpoint(folder, tensors, {"step": step, **meta})
     for old in checkpoint_steps(work)[:-KEEP]:
         shutil.rmtree(work / f"step-{old:08d}")
 
 
-def load_state(work: Path, step: int, model: nn.Module, optimisers: Sequence[torch.optim.Optimizer], average: Average | None = None) -> dict[str, Any]:
+def load_state(work: Path, step: int, model: nn.Module, optimisers: Sequence[BaseOptimiser], average: Average | None = None) -> dict[str, Any]:
     """Restores model, optimisers and average in place; the meta that was saved. Raises CheckpointError on a damaged checkpoint."""
     folder = work / f"step-{step:08d}"
     tensors, meta = load_checkpoint(folder)
@@ -124,12 +121,7 @@ def load_state(work: Path, step: int, model: nn.Module, optimisers: Sequence[tor
     if average:
         average.load({k.removeprefix("average/"): v for k, v in tensors.items() if k.startswith("average/")})
     for i, optimiser in enumerate(optimisers):
-        state: dict[int, dict[str, Tensor]] = {}
-        for k, v in tensors.items():
-            if k.startswith(f"optimiser/{i}/"):
-                _, _, p, name = k.split("/")
-                state.setdefault(int(p), {})[name] = v
-        optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+        optimiser.load({k.removeprefix(f"optimiser/{i}/"): v for k, v in tensors.items() if k.startswith(f"optimiser/{i}/")})
     return meta
 
 
