@@ -1,4 +1,4 @@
-"""Plays closed-loop episodes on the unseen tasks: CEM on the model's predicted reward, or random actions for model "none"."""
+"""Plays closed-loop episodes on the unseen tasks: CEM in the model (mpc.objective says on what), or random actions for model "none"."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,27 +14,38 @@ from veridream.envs.registry import make
 from veridream.io.progress import Progress
 from veridream.io.tables import write_parquet
 from veridream.params.model import Mpc
-from veridream.planning.mpc import LivePlanner, behaviour_prior, predicted_return, random_policy, run_episodes
+from veridream.planning.mpc import LivePlanner, behaviour_prior, expert_goal, goal_distance, predicted_return, random_policy, run_episodes
 from veridream.provenance.stage import Job, StageError, stage
 from veridream.train.checkpoints import load_world_model
 
+OfEpisode = Callable[[int, np.random.Generator], Policy]  # the start's seed, the episode's generator
 
-def policy_for(job: Job, settings: Mpc) -> Callable[[Env], Callable[[np.random.Generator], Policy]]:
+
+def policy_for(job: Job, settings: Mpc) -> Callable[[Env], OfEpisode]:
     """What acts in an environment: one fresh policy an episode."""
     given = [bool(job.inputs[i]) for i in ("tokenizer", "dynamics")]
     if job.params["model"] == spec.NO_MODEL:
         if any(given):
             raise StageError('model "none" takes random actions; leave --tokenizer and --dynamics out')
-        return lambda env: lambda rng: random_policy(env.action_dim, rng)
+        return lambda env: lambda start, rng: random_policy(env.action_dim, rng)
     if not all(given):
         raise StageError(f"model {job.params['model']!r} needs --tokenizer and --dynamics")
     tokenizer, dynamics = load_world_model(job.input("tokenizer"), job.input("dynamics"), job.params.get("device", "cpu"))
 
-    def policy(env: Env) -> Callable[[np.random.Generator], Policy]:
+    def policy(env: Env) -> OfEpisode:
         features = instruction_features(env.task.instruction, dynamics.arch.task_features) if dynamics.arch.agents else None
         task_F = None if features is None else torch.from_numpy(features)
-        objective, prior = predicted_return(dynamics, settings.cem, task_F), behaviour_prior(dynamics, settings.cem, task_F)
-        return lambda rng: LivePlanner(env, tokenizer, settings.cem, objective, rng, prior).act
+        cem = settings.cem
+        prior = behaviour_prior(dynamics, cem, task_F)
+
+        def of_episode(start: int, rng: np.random.Generator) -> Policy:
+            if settings.objective == "goal":
+                objective = goal_distance(dynamics, cem, expert_goal(env, tokenizer, start, job.params["expert"]), task_F)
+            else:
+                objective = predicted_return(dynamics, cem, task_F)
+            return LivePlanner(env, tokenizer, cem, objective, rng, prior).act
+
+        return of_episode
 
     return policy
 

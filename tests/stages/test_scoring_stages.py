@@ -206,8 +206,8 @@ def test_curiosity_killed_and_run_again_gives_the_store_of_an_undisturbed_run(wo
     assert len(s) == 3 and s.attrs.behaviour == "curiosity" and np.nanstd(s.prev_action[:, :2]) > 0
 
 
-def mpc(root, out, name, *inputs):
-    params = {"model": name, "tasks": [UNSEEN], **LIVE, "mpc": {"cem": CEM, "episodes": 2, "seed": 3, "threads": 1}}
+def mpc(root, out, name, *inputs, **more):
+    params = {"model": name, "tasks": [UNSEEN], **LIVE, "expert": {}, "mpc": {"cem": CEM, "episodes": 2, "seed": 3, "threads": 1, **more}}
     return run("plan_mpc", root, params, out, *inputs, "--episodes", root / out / f"{name}.parquet")
 
 
@@ -228,6 +228,18 @@ def test_mpc_of_a_model_and_of_random_actions_start_from_the_same_states(world):
         env.reset(int(base["seed"][0]))  # a stored seed starts the episode again
     finally:
         env.close()
+
+
+def test_mpc_towards_the_experts_last_frame_plans_otherwise_from_the_same_starts(world):
+    root, _ = world
+    by = {}
+    for out, objective in (("mpc-reward", "reward"), ("mpc-goal", "goal"), ("mpc-goal-again", "goal")):
+        code, text = finish(mpc(root, out, "base", *model(root), objective=objective))
+        assert code == 0, text
+        by[out] = read_parquet(root / out / "base.parquet")
+    assert by["mpc-goal"]["seed"].tolist() == by["mpc-reward"]["seed"].tolist()
+    assert by["mpc-goal"]["return"].tolist() != by["mpc-reward"]["return"].tolist()
+    assert content_id(root / "mpc-goal/base.parquet") == content_id(root / "mpc-goal-again/base.parquet")
 
 
 @pytest.mark.parametrize("name, given, words", [("base", False, "needs --tokenizer"), ("none", True, "leave --tokenizer")])

@@ -281,6 +281,11 @@ class Curiosity(Strict):
 
 class Mpc(Strict):
     cem: Cem = Cem(candidates=32, elites=8, iterations=3, horizon=32, execute=16)
+    objective: Literal["reward", "goal"] = Field(
+        default="reward",
+        description="what plans are chosen by: the rewards the model predicts (paper), or how near the last imagined latents come to those of the last "
+        "frame of the expert's own episode from the same start",
+    )
     episodes: Positive = Field(default=10, description="closed-loop episodes on each unseen task")
     seed: Count = Field(default=3, description="seed of the episodes' starts, the same for every model")
     threads: Positive = Field(default=1, description="CPU threads; part of the lineage")

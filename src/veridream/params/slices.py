@@ -156,7 +156,8 @@ def stage_params(params: Params, stage: str, **wildcards: str) -> dict[str, Any]
         case "plan_mpc":
             keep = {k: p["collect"][k] for k in ("max_steps", "frame_skip")}
             tasks = {"tasks": both["unseen"], "registry": _registry(both["unseen"])}
-            return {"model": wildcards["model"], **tasks, "render": p["render"], **keep, **device, "mpc": p["mpc"]}
+            goal = {"expert": p["collect"]["expert"]} if params.mpc.objective == "goal" else {}
+            return {"model": wildcards["model"], **tasks, "render": p["render"], **keep, **device, "mpc": p["mpc"], **goal}
         case "tabulate_results":
             return {"table": wildcards["table"], "stats": p["stats"], **both}
         case "plot_figure":

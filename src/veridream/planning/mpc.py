@@ -1,6 +1,6 @@
 """Closed-loop planning in the live environment (paper sec. 5): CEM in the model, a few steps executed, then planned again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,8 @@ import torch
 from veridream import spec
 from veridream.data.collection import Policy, record_episode
 from veridream.envs.base import Env
+from veridream.envs.behaviours import make_behaviour
+from veridream.envs.experts import make_expert
 from veridream.envs.score import normalised_score
 from veridream.io.episode_store import Episode, episode_seed
 from veridream.nn.dynamics import Dynamics
@@ -88,13 +90,27 @@ def predicted_return(dynamics: Dynamics, settings: Cem, task_F: torch.Tensor | N
     return objective
 
 
-def goal_distance(dynamics: Dynamics, settings: Cem, goal_LD: torch.Tensor) -> Objective:
-    """Minus the RMS distance of the last imagined latent from the goal's, mean over cem.seeds independent rollouts a candidate."""
+def expert_goal(env: Env, tokenizer: Tokenizer, start: int, budget: Mapping[str, int] | None = None) -> torch.Tensor:
+    """Latents [L,D] of the last frame of the episode that the task's expert plays from the start of that seed.
+
+    budget: of an expert that plans in the simulator (params collect.expert). Raises ValueError where the task has no expert.
+    """
+
+    def begin() -> tuple[Policy, Mapping[str, Any]]:
+        expert = make_behaviour("expert", env, lambda: make_expert(env, budget), np.random.default_rng([start, 2]))
+        return expert.act, {}
+
+    frames = record_episode(env, start, begin).frame
+    return encode_context(tokenizer, [frames[-1]], [None], env.action_dim, 1).z_CLD[0]
+
+
+def goal_distance(dynamics: Dynamics, settings: Cem, goal_LD: torch.Tensor, task_F: torch.Tensor | None = None) -> Objective:
+    """Minus the RMS distance of the last imagined latent from the goal's, mean over cem.seeds independent rollouts a candidate. task_F: as in imagine."""
 
     def objective(context: Context, candidates: np.ndarray, generator: torch.Generator) -> np.ndarray:
         n, s = settings.seeds, settings
         repeated = np.repeat(candidates, n, axis=0)
-        out = imagine(dynamics, context, repeated, substeps=s.substeps, tau_ctx=s.tau_ctx, seeds=1, carry="first", generator=generator)
+        out = imagine(dynamics, context, repeated, substeps=s.substeps, tau_ctx=s.tau_ctx, seeds=1, carry="first", generator=generator, task_F=task_F)
         distance = (out.z_BHLD[:, -1] - goal_LD.to(out.z_BHLD.device)).square().mean(dim=(-2, -1)).sqrt()
         scores: np.ndarray = -distance.reshape(-1, n).mean(dim=1).cpu().numpy()
         return scores
@@ -123,14 +139,17 @@ def random_policy(action_dim: int, rng: np.random.Generator) -> Policy:
 
 
 def run_episodes(
-    env: Env, policy: Callable[[np.random.Generator], Policy], model: str, episodes: int, seed: int, done: Callable[[], None]
+    env: Env, policy: Callable[[int, np.random.Generator], Policy], model: str, episodes: int, seed: int, done: Callable[[], None]
 ) -> list[dict[str, Any]]:
-    """Rows of spec.MPC_COLUMNS. Start e has the seed hash(task, "mpc", seed, e), the same for every model; `policy` gets a generator of its own an episode."""
+    """Rows of spec.MPC_COLUMNS. Start e has the seed hash(task, "mpc", seed, e), the same for every model.
+
+    policy: (start's seed, a generator of the episode's own) -> what acts; called before the episode, so it may play in the environment.
+    """
     rows = []
     for e in range(episodes):
         start = episode_seed(env.task.id, "mpc", seed, e)
-        rng = np.random.default_rng([start, 1])
-        rows.append(_row(env, model, e, record_episode(env, start, lambda rng=rng: (policy(rng), {}))))  # type: ignore[misc]
+        act = policy(start, np.random.default_rng([start, 1]))
+        rows.append(_row(env, model, e, record_episode(env, start, lambda act=act: (act, {}))))  # type: ignore[misc]
         done()
     return rows
 
