@@ -19,7 +19,7 @@ export PATH := $(abspath $(VENV))/bin:$(PATH)
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 18
 
-reproduce: .doctor.json ## run the workflow to the end and print the claims (SCALE=smoke|laptop, PROFILE=local)
+reproduce: .doctor.json ## run the workflow to the end and print the claims (SCALE=smoke|laptop|..., PROFILE=local|slurm)
 	@python src/run_workflow.py --scale "$$SCALE" --profile "$$PROFILE"
 	@python src/print_claims.py "results/$$SCALE"
 
