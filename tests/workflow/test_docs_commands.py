@@ -48,6 +48,7 @@ DVC = "tests/workflow/test_dvc_commands.py does it"
 # Run elsewhere.
 ELSEWHERE = {
     "make reproduce": "the same rules as SCALE=smoke, 45 minutes",
+    "make reproduce SCALE=paper PROFILE=slurm": "needs a cluster; tests/workflow/test_profiles.py plans it",
     "make test": "is what runs this",
     "make lint": "make test runs it",
     "python src/play.py --task pygame-pong --episodes 2 --out human": "tests/stages/test_play.py",
