@@ -38,6 +38,7 @@ rule validate_store:
         f"{R}/logs/validate_store/{NAME}.log",
     benchmark:
         f"{R}/benchmarks/validate_store/{NAME}.tsv"
+    priority: 2  # small, and everything waits for it
     threads: 1
     resources:
         mem_mb=1000,
@@ -97,6 +98,7 @@ rule collect_curiosity:
         R + "/logs/collect_curiosity/{task}-s{seed}.log",
     benchmark:
         R + "/benchmarks/collect_curiosity/{task}-s{seed}.tsv"
+    priority: 2  # three finetunes wait for it
     priority: 2  # three finetunes wait for it
     threads: PARAMS.curiosity.threads
     resources:
