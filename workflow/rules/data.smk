@@ -99,7 +99,6 @@ rule collect_curiosity:
     benchmark:
         R + "/benchmarks/collect_curiosity/{task}-s{seed}.tsv"
     priority: 2  # three finetunes wait for it
-    priority: 2  # three finetunes wait for it
     threads: PARAMS.curiosity.threads
     resources:
         mem_mb=3000,
