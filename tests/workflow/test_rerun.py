@@ -198,6 +198,7 @@ def test_a_job_that_the_system_killed_says_what_helps(project):
     finally:
         end_all(project)
     assert run_of_one.returncode == 1 and "killed by signal 9. If nobody did that, there was too little memory" in said
+    assert "Job 0 completed successfully" not in said, "a stage that fails left of a pipe is a job that fails"
 
 
 @pytest.mark.slow

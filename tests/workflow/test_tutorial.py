@@ -16,12 +16,12 @@ IDENTITY = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for wh
 # What each step must say, in order; a step that is not listed must only succeed.
 SAYS = [
     ("make record", "recorded"),
-    ("make explain", "finetune.dynamics_lr_scale 1.0 -> 0.5"),
+    ("make explain", "finetune.dynamics_lr_scale 1.0 -> 10.0"),
     ("snakemake -n", "finetune_world_model"),
     ("make reproduce", "report:"),
     ("make audit ", "HOLDS: all"),
     ("make record", "recorded"),
-    ("make diff", "arms.dynamics_lr_scale 1.0 -> 0.5"),
+    ("make diff", "arms.dynamics_lr_scale 1.0 -> 10.0"),
     ("make restore", "0 jobs are stale"),
     ("make reproduce", "everything is up to date"),
     ("make audit-all", "HOLDS: "),

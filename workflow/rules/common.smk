@@ -27,8 +27,9 @@ BASES = base_models(PARAMS)  # the base model and its replicates
 COLLECTED = [s for s in spec.SOURCES if s not in ("combined", "matched")]
 
 
-# What the system kills for its memory cannot say so itself; the shell around it can.
-shell.prefix(f"trap 'test $? -ne 137 || echo \"killed by signal 9. If nobody did that, {MORE_MEMORY}\" >&2' EXIT; ")
+# What the system kills for its memory cannot say so itself; the shell around it can. A prefix replaces Snakemake's own,
+# which makes a failure left of a pipe count: it stands here again.
+shell.prefix(f"set -euo pipefail; trap 'test $? -ne 137 || echo \"killed by signal 9. If nobody did that, {MORE_MEMORY}\" >&2' EXIT; ")
 
 
 wildcard_constraints:
