@@ -9,7 +9,7 @@ from veridream.io.progress import Progress
 from veridream.provenance.receipts import recorded_id
 from veridream.provenance.stage import Job, stage
 from veridream.train.checkpoints import load_world_model
-from veridream.wmb.imagine import choose_items, imagine, noise_seed
+from veridream.wmb.imagine import choose_items, given_actions, imagine, noise_seed
 from veridream.wmb.items import Item
 from veridream.wmb.layout import export_task, finish_export
 
@@ -26,8 +26,9 @@ def main(job: Job) -> None:
     with Progress(f"export_rollouts {job.params['model']}", total=len(chosen)) as progress:
         for task in sorted(set(chosen.windows.task.tolist())):
             part = chosen.take(np.flatnonzero(chosen.windows.task == task))
-            frames, actions, mask = corpus.frames(part.windows, part.frames), corpus.actions(part.windows, part.frames), corpus.mask(part.windows)
-            videos = imagine(tokenizer, dynamics, frames, actions, mask, context, score, noise_seed(settings["seed"], task))
+            frames, mask, noise = corpus.frames(part.windows, part.frames), corpus.mask(part.windows), noise_seed(settings["seed"], task)
+            actions = given_actions(corpus.actions(part.windows, part.frames), context, noise)
+            videos = imagine(tokenizer, dynamics, frames, actions, mask, context, score, noise)
             items += export_task(job.out["folder"], videos, index, part, actions, context, settings["fps"], settings["seed"], made_by)
             progress.update(len(part))
     finish_export(job.out["folder"], items)

@@ -23,7 +23,7 @@ from veridream.params.model import DynamicsArch, TokenizerArch
 from veridream.provenance.digest import content_id
 from veridream.results.markdown import read_csv
 from veridream.train.checkpoints import save_dynamics, save_tokenizer
-from veridream.wmb.items import load_items
+from veridream.wmb.items import digest, load_items
 from veridream.wmb.judges.replay import ReplayJudge
 from veridream.wmb.layout import ENTRIES, read_manifest
 from veridream.wmb.questions import QUESTIONS
@@ -98,6 +98,24 @@ def test_permuted_actions_are_another_sequences_and_change_what_is_imagined(worl
     root, _ = world
     model, permuted = ({m["stem"]: m for m in read_manifest(root / "a/exports/base" / e)} for e in ("model", "permuted_actions"))
     assert set(model) == set(permuted) and all(model[s]["frames"] != permuted[s]["frames"] for s in model)
+
+
+def test_the_manifest_names_the_actions_each_video_was_made_with(world):
+    root, stores = world
+    by_id = {s.id: s for s in map(open_store, stores)}
+    rows = {e: read_manifest(root / "a/exports/base" / e) for e in ENTRIES}
+
+    def acted(own, later):
+        """Hash of the context's actions of one window and another one's after it, as the model gets them: 3 + 8 rows of 16."""
+        own, later = (np.nan_to_num(by_id[m["store"]].prev_action[m["row"] - 2 : m["row"] + 9]) for m in (own, later))
+        return digest(np.concatenate([own[:3], later[3:]]).tobytes())
+
+    for entry in ("model", "simulator", "reconstruction", "frozen"):
+        assert all(m["actions"] == acted(m, m) for m in rows[entry]), entry
+    for m in rows["permuted_actions"]:
+        others = [o for o in rows["model"] if o["task"] == m["task"] and o["stem"] != m["stem"]]
+        assert len(others) == 2 and m["actions"] in {acted(m, o) for o in others} and m["actions"] != acted(m, m)
+
 
 
 def test_videos_show_what_the_manifest_says(world):

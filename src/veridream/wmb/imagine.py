@@ -13,7 +13,7 @@ from veridream.metrics.action_shuffle import derangement
 from veridream.nn.dynamics import Dynamics
 from veridream.nn.sampler import rollout
 from veridream.nn.tokenizer import Tokenizer
-from veridream.wmb.layout import MODEL
+from veridream.wmb.layout import MODEL, PERMUTED
 
 POOL = 2  # windows drawn for each item; the more moving are kept
 
@@ -33,24 +33,38 @@ def choose_items(index: Index, corpus: Corpus, tasks: list[str], count: int, con
     return pool.take(np.array(keep))
 
 
+def given_actions(actions: np.ndarray, context: int, seed: int) -> dict[str, np.ndarray]:
+    """{entry: float32 [B,T,16]}, what each entry that is rolled out acts by, of the true actions of B >= 2 sequences.
+
+    The permuted ones are true in the context and another sequence's after it; the seed says whose.
+    """
+    other = derangement(len(actions), np.random.default_rng(seed))
+    return {MODEL: actions, PERMUTED: np.concatenate([actions[:, :context], actions[other, context:]], axis=1)}
+
+
 @torch.no_grad()
 def imagine(
-    tokenizer: Tokenizer, dynamics: Dynamics, frames: np.ndarray, actions: np.ndarray, mask: np.ndarray, context: int, settings: Mapping[str, Any], seed: int
+    tokenizer: Tokenizer,
+    dynamics: Dynamics,
+    frames: np.ndarray,
+    actions: Mapping[str, np.ndarray],
+    mask: np.ndarray,
+    context: int,
+    settings: Mapping[str, Any],
+    seed: int,
 ) -> dict[str, np.ndarray]:
     """{entry: uint8 [B, 1 + horizon, H, W, 3]} of B >= 2 sequences of one task; each starts at the last context frame.
 
     Args:
-        frames: uint8 [B,T,H,W,3]; actions: float32 [B,T,16], row t led to frame t; mask: float32 [B,16].
+        frames: uint8 [B,T,H,W,3]; actions: see `given_actions`, row t led to frame t; mask: float32 [B,16].
         settings: substeps and tau_ctx, as for scoring.
-        seed: of the rollout's noise, and of which sequence's actions the permuted one gets.
+        seed: of the rollout's noise.
     """
     z = tokenizer.encode(torch.from_numpy(frames).float() / 255.0)
     truth, horizon = frames[:, context - 1 :], frames.shape[1] - context
     recon = _bytes(tokenizer.decode(z)[:, context - 1 :])
-    other = derangement(len(frames), np.random.default_rng(seed))
-    permuted = np.concatenate([actions[:, :context], actions[other, context:]], axis=1)
     out = {"simulator": truth, "reconstruction": recon, "frozen": truth[:, :1].repeat(horizon + 1, axis=1)}
-    for entry, acts in ((MODEL, actions), ("permuted_actions", permuted)):
+    for entry, acts in actions.items():
         noise, given = torch.Generator().manual_seed(seed), (torch.from_numpy(acts), torch.from_numpy(mask))
         made = rollout(dynamics, z[:, :context], *given, horizon, settings["substeps"], settings["tau_ctx"], 1, "first", noise)
         whole = tokenizer.decode(torch.cat([z[:, :context], made.z_BHLD], dim=1))[:, context:]

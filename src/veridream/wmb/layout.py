@@ -25,7 +25,8 @@ from veridream.params.tasks import task as task_of
 from veridream.wmb.items import LIST, Item, digest, write_items
 
 MODEL = "model"
-CONTROLS = ("simulator", "reconstruction", "frozen", "permuted_actions")
+PERMUTED = "permuted_actions"
+CONTROLS = ("simulator", "reconstruction", "frozen", PERMUTED)
 ENTRIES = (MODEL, *CONTROLS)
 MANIFEST = "manifest.jsonl"
 SIDE = 224  # videos are enlarged to about this side, each pixel repeated: small things survive yuv420p, and a judge sees what it is used to
@@ -47,7 +48,7 @@ def export_task(
     videos: Mapping[str, np.ndarray],
     index: Index,
     sequences: Sequences,
-    actions: np.ndarray,
+    actions: Mapping[str, np.ndarray],
     context: int,
     fps: int,
     seed: int,
@@ -55,7 +56,8 @@ def export_task(
 ) -> list[Item]:
     """Writes the images and videos of one task's sequences under folder/<entry>/ and appends to the manifests; returns their items.
 
-    videos: {entry: uint8 [B,T,H,W,3]}, the simulator's among them. made_by: content ids of the networks, for the manifest.
+    videos: {entry: uint8 [B,T,H,W,3]}, the simulator's among them. actions: {entry: float32 [B,T,A]} of the entries that are rolled out, the
+    model's among them, which are the true ones; of the others the manifest names those. made_by: content ids of the networks, for the manifest.
     """
     items: list[Item] = []
     w = sequences.windows
@@ -64,9 +66,10 @@ def export_task(
         start = row - int(index.offset[sequences.row[i]])
         item = item_of(task_of(str(w.task[i])), str(w.store[i]), int(w.episode[i]), start, seed)
         facts = {"stem": item.stem, "task": str(w.task[i]), "store": str(w.store[i]), "episode": int(w.episode[i]), "row": row, "start": start}
-        facts |= {"horizon": sequences.frames - context, "seed": seed, "actions": digest(np.ascontiguousarray(actions[i]).tobytes())}
+        facts |= {"horizon": sequences.frames - context, "seed": seed}
         for entry, frames in videos.items():
-            line = {**facts, "entry": entry, "made_by": {} if entry in ("simulator", "frozen") else dict(made_by)}
+            acted = digest(np.ascontiguousarray(actions.get(entry, actions[MODEL])[i]).tobytes())
+            line = {**facts, "entry": entry, "actions": acted, "made_by": {} if entry in ("simulator", "frozen") else dict(made_by)}
             _export(folder / entry, item, frames[i], videos["simulator"][i][0], fps, line)
         items.append(item)
     return items
