@@ -117,7 +117,6 @@ def test_the_manifest_names_the_actions_each_video_was_made_with(world):
         assert len(others) == 2 and m["actions"] in {acted(m, o) for o in others} and m["actions"] != acted(m, m)
 
 
-
 def test_videos_show_what_the_manifest_says(world):
     root, stores = world
     by_id = {s.id: s for s in map(open_store, stores)}
