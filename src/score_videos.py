@@ -33,7 +33,7 @@ from veridream.wmb.judges.votes import VoteJudge
 from veridream.wmb.leaderboard import Entry
 from veridream.wmb.questions import EVALUATION, OURS, QUESTIONS, Wording, official_wording
 from veridream.wmb.run import run_judge, write_lines
-from veridream.wmb.scoring import Scores, score
+from veridream.wmb.scoring import Scores, refuse_missing, score
 
 
 def parse() -> argparse.Namespace:
@@ -94,9 +94,11 @@ def judges_of(a: argparse.Namespace) -> Iterator[Callable[[Given], Judge]]:
             yield lambda one: judge
 
 
-def facts_of(judge: Judge, scores: Scores, missing: str) -> dict[str, Any]:
+def facts_of(judge: Judge, scores: Scores, a: argparse.Namespace) -> dict[str, Any]:
     """What is known of one model's answers beside its row."""
-    facts: dict[str, Any] = {"judge": judge.id, "judge version": judge.version, "missing videos": f"{len(scores.missing)}, policy {missing}"}
+    facts: dict[str, Any] = {"judge": judge.id, "judge version": judge.version, "missing videos": f"{len(scores.missing)}, policy {a.missing}"}
+    if a.vila_python:
+        facts |= {"seed of the first repeat": a.seed, "repeats": a.repeats, **{f"judge, {k}": v for k, v in judge.facts.items()}}  # type: ignore[attr-defined]
     if isinstance(judge, VoteJudge):
         told = judge.agreement()
         facts |= {f"votes, {k}": v for k, v in told.items() if not isinstance(v, dict)}
@@ -111,6 +113,9 @@ def main(a: argparse.Namespace) -> None:
     if not a.own_items:
         check_official(items)
     folders = [find_videos(one.videos, items) for one in models]
+    if a.missing == "error":  # before hours of judging, not after
+        for found_here, _ in folders:
+            refuse_missing([i.stem for i in items if i.stem not in found_here], len(items))
     a.out.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = {"items": content_id(a.benchmark / LIST if a.benchmark.is_dir() else a.benchmark)["sha256"]}
     found: list[Judged] = []
@@ -123,7 +128,7 @@ def main(a: argparse.Namespace) -> None:
             scores = score(items, take(lines), a.missing, a.repeats)
             shared = "" if a.vila_python else type(judge).__name__  # files of several judges are ranked on the word of whoever gives them together
             found.append(Judged(Entry(one.model, "wmb", judge.id, judge.version, scores, ranking=shared), lines, videos))
-            own = {"model": one.model, **facts_of(judge, scores, a.missing), "mp4 files of no item": len(others)}
+            own = {"model": one.model, **facts_of(judge, scores, a), "mp4 files of no item": len(others)}
             facts |= own if len(models) == 1 else {f"{one.model}: {k}": v for k, v in own.items() if k != "model"}
             unlisted += others
         kept = cache.hits

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.wmb import make_items
 from veridream.figures.wmb_page import Judged, write_leaderboard
-from veridream.results.leaderboard import markdown
+from veridream.results.leaderboard import markdown, shown
 from veridream.results.markdown import read_csv
 from veridream.stats.bootstrap import Boot
 from veridream.wmb.answers import Answer
@@ -60,6 +60,10 @@ def test_a_mean_over_the_videos_that_happen_to_exist_is_not_ranked():
     dropped = Entry("part", "wmb", "j", "1", score(ITEMS, raw, "drop"))
     with pytest.raises(BenchmarkError, match="part: videos are missing"):
         ranked([entry(), dropped])
+    (alone,) = rows([dropped], BOOT)
+    assert alone["rank"] is None
+    text = markdown([alone], domain_rows([dropped], BOOT), comparison([dropped], BOOT))
+    assert "| part | none 1 missing videos left out |" in text
     assert row(dropped, BOOT)["coverage"] == pytest.approx(23 / 24) and not row(dropped, BOOT)["comparable"]
 
 
@@ -68,6 +72,27 @@ def test_every_number_has_an_interval_and_a_rate_of_one_is_wilsons():
     assert r["mass"] == 0.5 and r["mass_low"] < 0.5 < r["mass_high"]
     assert r["newton"] == 1.0 and r["newton_low"] == pytest.approx(0.862, abs=1e-3) and r["newton_high"] == 1.0
     assert r["total_low"] <= r["total"] <= r["total_high"] and r["total_low"] < r["total_high"]
+
+
+@pytest.mark.parametrize("said", ["nan", "inf"])
+def test_a_score_that_is_no_number_spoils_the_scripts_total_alone(said):
+    raw = {(i.stem, q, 0): Answer("Score: 2" if q == INSTRUCTION else "No") for i in ITEMS for q in QUESTIONS}
+    raw[ITEMS[0].stem, INSTRUCTION, 0] = Answer(f"Score: {said}")
+    r = row(Entry("a", "wmb", "j", "1", score(ITEMS, raw)), BOOT)
+    assert not np.isfinite([r["official"], r["difference"]]).any() and np.isnan([r["official_low"], r["difference_high"]]).all()
+    assert r["total_low"] < r["total"] == pytest.approx(7 + 2 * 23 / 24) and r["newton_low"] < r["newton"] == 1.0
+
+
+def test_both_totals_their_difference_and_the_spread_over_repeats_are_shown():
+    text = {"gravity": "Yes, there is noticeable flicker", INSTRUCTION: "Score: 2"}  # the script reads "no" in "noticeable"
+    raw = {(i.stem, q, r): Answer("Score: 3" if q == INSTRUCTION and r else text.get(q, "No")) for i in ITEMS for q in QUESTIONS for r in range(2)}
+    e = Entry("a", "wmb", "j", "1", score(ITEMS, raw, repeats=2))
+    (r,) = rows([e], BOOT)
+    assert (r["total"], r["official"], r["difference"], r["difference_low"]) == (8.5, 9.5, 1, 1) and r["repeat_sd"] == pytest.approx(0.5**0.5)
+    head, (cells,) = shown([r])
+    got = dict(zip(head, cells, strict=True))
+    assert got["total as the script reads"].startswith("9.50") and got["script minus strict"].startswith("+1.00") and got["sd over repeats"] == "0.71"
+    assert "sd over repeats" not in shown([row(entry(), BOOT) | {"rank": 1}])[0]
 
 
 def test_windows_of_one_episode_count_once():
@@ -106,7 +131,7 @@ def test_the_total_over_every_item_stands_beside_that_over_the_decidable():
     r = row(e, BOOT)
     assert (r["total"], r["n"], r["undecidable"]) == (10, 23, 1)
     assert r["every"] == pytest.approx((23 * 10 + 3) / 24) and r["every_low"] < r["every"] <= r["every_high"]
-    assert "| total, every item |" in markdown([{**r, "rank": 1}], domain_rows([e], BOOT), comparison([e]))
+    assert "| total, every item |" in markdown([{**r, "rank": 1}], domain_rows([e], BOOT), comparison([e], BOOT))
 
 
 def test_small_subdomains_show_their_size_alone():
@@ -116,11 +141,13 @@ def test_small_subdomains_show_their_size_alone():
 
 
 def test_win_rates_and_elo():
-    two = comparison([entry("a", 3, fails=("mass",)), entry("b", 2, fails=())])
+    two = comparison([entry("a", 3, fails=("mass",)), entry("b", 2, fails=())], BOOT)
     assert two["entries"] == ["a", "b"] and two["win_rates"][0][1] == pytest.approx(0.75) and two["elo"]["b"] == 800
-    beaten = comparison([entry("a", 3), entry("b", 0)])
+    low, high = two["win_rates_low"], two["win_rates_high"]
+    assert low[0][0] is None and low[0][1] < 0.75 < high[0][1] and low[1][0] == pytest.approx(1 - high[0][1])
+    beaten = comparison([entry("a", 3), entry("b", 0)], BOOT)
     assert beaten["elo"] is None and "b won nothing" in beaten["no_elo"]
-    assert "a alone" in comparison([entry("a")])["no_elo"]
+    assert "a alone" in comparison([entry("a")], BOOT)["no_elo"]
 
 
 @pytest.mark.parametrize("protocol", ["wmb", "wmb-sim"])

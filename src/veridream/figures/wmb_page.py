@@ -124,7 +124,7 @@ class Judged:
 def write_leaderboard(out: Mapping[str, Path], judged: Sequence[Judged], boot: Boot, facts: Mapping[str, Any]) -> list[Row]:
     """Writes csv, markdown, json and page (keys of `out`); returns the rows. Raises BenchmarkError when the entries do not belong in one ranking."""
     entries = [j.entry for j in judged]
-    table, domains, compared = rows(entries, boot), domain_rows(entries, boot), comparison(entries)
+    table, domains, compared = rows(entries, boot), domain_rows(entries, boot), comparison(entries, boot)
     out["csv"].write_text(csv_text(table), encoding="utf-8")
     out["markdown"].write_text(markdown(table, domains, compared), encoding="utf-8")
     out["json"].write_text(json_text(table, domains, compared, dict(facts)), encoding="utf-8")

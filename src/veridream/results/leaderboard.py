@@ -26,27 +26,37 @@ NOTES = {
 def shown(rows: Sequence[Row]) -> Shown:
     """Heads and cells of the leaderboard."""
     simulated = rows[0]["protocol"] == "wmb-sim"  # whose judge leaves out items that it cannot decide
-    totals = ["total", "total, every item"] if simulated else ["total"]
-    head = ["entry", "rank", "protocol", "judge", "n", "coverage", "applies", "unparsed", *totals, "script minus strict", *QUESTIONS]
+    totals = {"total": "total"} | ({"every": "total, every item"} if simulated else {}) | {"official": "total as the script reads"}
+    repeated = any(r["repeats"] > 1 for r in rows)
+    head = ["entry", "rank", "protocol", "judge", "n", "coverage", "applies", "unparsed", *totals.values(), "script minus strict"]
+    head += [*(["sd over repeats"] if repeated else []), *QUESTIONS]
     body = []
     for r in rows:
         judge = f"{r['judge']}\n{r['judge_version']}"
-        facts = [r["title"], "" if r["rank"] is None else str(int(r["rank"])), r["protocol"], judge, str(int(r["n"]))]
+        facts = [r["title"], _rank(r), r["protocol"], judge, str(int(r["n"]))]
         shares = [_share(r["coverage"]), _share(r["applies"]), _share(r["unparsed"])]
         body.append(
             [
                 *facts,
                 *shares,
-                *(_ci(r, name) for name in ("total", "every")[: len(totals)]),
-                number(r["difference"], signed=True),
+                *(_ci(r, name) for name in totals),
+                _ci(r, "difference", signed=True),
+                *([number(r["repeat_sd"])] if repeated else []),
                 *(_ci(r, q) for q in QUESTIONS),
             ]
         )
     return head, body
 
 
-def _ci(row: Row, name: str) -> str:
-    return with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
+def _rank(row: Row) -> str:
+    """A mean over the videos that happen to exist has no place."""
+    if not row["comparable"]:
+        return f"none\n{int(row['missing'])} missing videos left out"
+    return "" if row["rank"] is None else str(int(row["rank"]))
+
+
+def _ci(row: Row, name: str, signed: bool = False) -> str:
+    return with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], signed)
 
 
 def _share(x: float | None) -> str:
@@ -85,7 +95,8 @@ def markdown(rows: Sequence[Row], domains: Sequence[Row], compared: Row) -> str:
 
 
 def _wins(compared: Row) -> str:
-    body = [[name, *(number(x) for x in line)] for name, line in zip(compared["entries"], compared["win_rates"], strict=True)]
+    ends = (compared[k] for k in ("win_rates", "win_rates_low", "win_rates_high"))
+    body = [[name, *map(with_interval, *lines)] for name, *lines in zip(compared["entries"], *ends, strict=True)]
     return markdown_table(["", *compared["entries"]], body).rstrip()
 
 

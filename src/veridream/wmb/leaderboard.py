@@ -67,25 +67,29 @@ def ranked(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def rows(entries: Sequence[Entry], boot: Boot) -> list[Row]:
-    """One row an entry, best first; keys as in `row`, and `rank` (models only, controls have none)."""
+    """One row an entry, best first; keys as in `row`, and `rank` (None for controls, and for a mean that left missing videos out)."""
     out: list[Row] = []
     place = 0
     for e in ranked(entries):
-        place += e.kind == "model"
-        out.append({"rank": place if e.kind == "model" else None, **row(e, boot)})
+        counts = e.kind == "model" and e.scores.comparable
+        place += counts
+        out.append({"rank": place if counts else None, **row(e, boot)})
     return out
 
 
 def row(e: Entry, boot: Boot) -> Row:
-    """An entry's numbers: totals of both readings, eight means, each with the ends of its interval, and the counts.
+    """An entry's numbers: totals of both readings and their difference, eight means, each with the ends of its interval, and the counts.
 
-    `every`: the strict total over all items, those that the judge cannot decide included.
+    `every`: the strict total over all items, those that the judge cannot decide included. A number that is not finite (the published script
+    reads "Score: nan" as NaN) has no interval; the others keep theirs.
     """
     s = e.scores
-    values = np.column_stack([s.strict, s.totals(), s.totals("official")])
-    finite = len(values) > 0 and np.isfinite(values).all()
-    low, high = _intervals(e, values, boot) if finite else (np.full(values.shape[1], np.nan),) * 2
-    means = values.mean(axis=0) if len(values) else np.full(values.shape[1], np.nan)
+    values = np.column_stack([s.strict, s.totals(), s.totals("official"), s.totals("official") - s.totals()])
+    means, low, high = np.full((3, values.shape[1]), np.nan)
+    if len(values):
+        means = values.mean(axis=0)
+        finite = np.isfinite(values).all(axis=0)
+        low[finite], high[finite] = _intervals(e, values[:, finite], boot)
     out: Row = {"title": e.title, "kind": e.kind, "protocol": e.protocol, "judge": e.judge, "judge_version": e.judge_version}
     out |= {"n": len(s.items), "items": s.expected, "coverage": 1.0 - len({*s.missing, *s.undecidable}) / s.expected}
     out |= {"missing": len(s.missing), "undecidable": len(s.undecidable), "comparable": s.comparable, "policy": s.policy}
@@ -97,7 +101,7 @@ def row(e: Entry, boot: Boot) -> Row:
     }
     out |= _with_ends("total", means[8], low[8], high[8]) | _with_ends("official", means[9], low[9], high[9])
     out |= _with_ends("every", *_every(e, boot))
-    out |= {"difference": float(means[9] - means[8]), "repeats": s.repeats.shape[1], "repeat_sd": s.spread()}
+    out |= _with_ends("difference", means[10], low[10], high[10]) | {"repeats": s.repeats.shape[1], "repeat_sd": s.spread()}
     for k, q in enumerate(QUESTIONS):
         out |= _with_ends(q, means[k], low[k], high[k])
     return out
@@ -110,7 +114,7 @@ def _with_ends(name: str, value: float, low: float, high: float) -> Row:
 def _intervals(e: Entry, values: np.ndarray, boot: Boot) -> tuple[np.ndarray, np.ndarray]:
     """Percentile bootstrap of each column's mean, items (or clusters) resampled by domain; Wilson for a rate of 0 or 1, where it collapses.
 
-    A Wilson interval counts clusters, not rows: rows of one episode are not independent.
+    values: finite, the strict means of QUESTIONS first. A Wilson interval counts clusters, not rows: rows of one episode are not independent.
     """
     s = e.scores
     domains = [i.domain for i in s.items]
@@ -155,15 +159,37 @@ def domain_rows(entries: Sequence[Entry], boot: Boot) -> list[Row]:
     return out
 
 
-def comparison(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Win rates between all entries on common items, and Bradley-Terry strengths as Elo, the last-ranked entry at 800 (or why there are none)."""
+def comparison(entries: Sequence[Entry], boot: Boot) -> dict[str, Any]:
+    """Win rates between all entries on common items with the ends of their intervals, and Bradley-Terry strengths as Elo, the last-ranked at 800 (or why not).
+
+    Elo has no interval: of items drawn again, many leave some entry without a win, and then no strengths exist.
+    """
     best_first = ranked(entries)
     names = [e.title for e in best_first]
-    wins = win_matrix(np.stack([e.scores.totals() for e in best_first]))
-    rates = [[None if np.isnan(x) else float(x) for x in line] for line in win_rates(wins)]
-    out: dict[str, Any] = {"entries": names, "win_rates": rates}
+    totals = np.stack([e.scores.totals() for e in best_first])
+    wins = win_matrix(totals)
+    low, high = _win_intervals(best_first[0], totals, boot)
+    out: dict[str, Any] = {"entries": names, "win_rates": _square(win_rates(wins)), "win_rates_low": _square(low), "win_rates_high": _square(high)}
     try:
         out["elo"] = dict(zip(names, elo(bradley_terry(wins, names), anchor=len(names) - 1).tolist(), strict=True))
     except ValueError as e:
         out["elo"], out["no_elo"] = None, str(e)
     return out
+
+
+def _win_intervals(e: Entry, totals: np.ndarray, boot: Boot) -> tuple[np.ndarray, np.ndarray]:
+    """(low, high), each [k, k], of the win rates of totals [k, n] on the items of `e`, resampled as its row is; NaN on the diagonal and without items."""
+    k, n = totals.shape
+    if not n:
+        return np.full((k, k), np.nan), np.full((k, k), np.nan)
+    won = (totals[:, None] > totals) + 0.5 * (totals[:, None] == totals)
+    domains = [i.domain for i in e.scores.items]
+    draws = resampled_means(won.reshape(k * k, n).T, domains, e.together(e.scores.items), boot.resamples, np.random.default_rng(boot.seed))
+    low, high = (x.reshape(k, k) for x in percentile_interval(draws, boot.confidence))
+    np.fill_diagonal(low, np.nan)
+    np.fill_diagonal(high, np.nan)
+    return low, high
+
+
+def _square(x: np.ndarray) -> list[list[float | None]]:
+    return [[None if np.isnan(v) else float(v) for v in line] for line in x]

@@ -75,9 +75,8 @@ def score(items: Sequence[Item], answers: Mapping[Key, Answer], missing: Policy 
         raise ValueError(f"policy {missing!r}; known: {', '.join(get_args(Policy))}")
     absent = tuple(i.stem for i in items if _has(MISSING, i, answers))
     undecidable = tuple(i.stem for i in items if _has(UNDECIDABLE, i, answers))
-    if absent and missing == "error":
-        names = ", ".join(absent[:3]) + (", ..." if len(absent) > 3 else "")
-        raise BenchmarkError(f"{len(absent)} of {len(items)} videos are missing ({names}); make them, or choose --missing zero or drop")
+    if missing == "error":
+        refuse_missing(absent, len(items))
     gone = set(absent)
     every = [i for i in items if i.stem not in gone or missing == "zero"]
     if not every:
@@ -116,6 +115,13 @@ def score(items: Sequence[Item], answers: Mapping[Key, Answer], missing: Policy 
         int(misread),
         missing,
     )
+
+
+def refuse_missing(stems: Sequence[str], of: int) -> None:
+    """Raises BenchmarkError when there are stems of items without a video, of so many items."""
+    if stems:
+        names = ", ".join(stems[:3]) + (", ..." if len(stems) > 3 else "")
+        raise BenchmarkError(f"{len(stems)} of {of} videos are missing ({names}); make them, or choose --missing zero or drop")
 
 
 def _find(answers: Mapping[Key, Answer], key: Key) -> Answer:
