@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from helpers.vila import vila_world
 from helpers.wmb import make_benchmark, make_items, make_videos, random_answers, write_results
 from veridream.results.markdown import read_csv
 from veridream.wmb.judges.votes import COLUMNS
 from veridream.wmb.questions import QUESTIONS
 
+world = pytest.fixture(vila_world)
 ROOT, ITEMS = Path(__file__).resolve().parents[2], make_items()
 
 
@@ -109,6 +111,23 @@ def test_another_test_set_must_be_asked_for(folder):
     words = ["--benchmark", folder / "bench", "--videos", folder / "videos", "--model", "mine", "--out", folder / "out", "--answers", folder / "answers.json"]
     done = subprocess.run([sys.executable, "src/score_videos.py", *map(str, words)], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1 and "not the published test set" in done.stderr
+
+
+def test_the_benchmarks_judge_is_asked_and_all_that_decides_its_answers_is_kept(folder, world):
+    words = ["--vila-python", sys.executable, "--weights", str(world / "weights"), "--seed", "5", "--repeats", "2"]
+    done = score(folder, *words)
+    assert done.returncode == 0, done.stderr
+    whole = json.loads((folder / "out/leaderboard.json").read_text())
+    assert (whole["seed of the first repeat"], whole["repeats"], whole["judge, mode"], whole["judge, num_video_frames"]) == (5, 2, "sampled", 8)
+    assert whole["judge, generation"] == {"do_sample": True, "temperature": 0.7} and set(whole["judge, weights"]) == {"config.json", "model.safetensors"}
+    lines = [json.loads(x) for x in (folder / "out/answers.jsonl").read_text().splitlines()]
+    assert len(lines) == len(ITEMS) * len(QUESTIONS) * 2 and [x["decoding"] for x in lines[:2]] == [{"mode": "sampled", "seed": s} for s in (5, 6)]
+    assert "sd over repeats" in (folder / "out/leaderboard.md").read_text()
+    asked = (world / "decoded").read_text()
+    assert score(folder, *words).returncode == 0 and (world / "decoded").read_text() == asked, "nothing is asked twice"
+    (folder / "videos" / ITEMS[-1].video).unlink()
+    done = score(folder, *words, out="other")
+    assert done.returncode == 1 and "1 of 6 videos are missing" in done.stderr and (world / "decoded").read_text() == asked, "refused before judging"
 
 
 def test_votes_are_a_judge_too(folder):
