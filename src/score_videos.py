@@ -27,7 +27,7 @@ from veridream.provenance.lock import Locked
 from veridream.stats.bootstrap import Boot
 from veridream.wmb.answers import Judge, JudgeError, take
 from veridream.wmb.cache import open_cache
-from veridream.wmb.items import LIST, BenchmarkError, check_official, find_videos, load_items
+from veridream.wmb.items import LIST, OFFICIAL_SHA256, BenchmarkError, check_official, find_videos, load_items
 from veridream.wmb.judges.replay import ReplayJudge
 from veridream.wmb.judges.votes import VoteJudge
 from veridream.wmb.leaderboard import Entry
@@ -118,6 +118,7 @@ def main(a: argparse.Namespace) -> None:
             refuse_missing([i.stem for i in items if i.stem not in found_here], len(items))
     a.out.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = {"items": content_id(a.benchmark / LIST if a.benchmark.is_dir() else a.benchmark)["sha256"]}
+    facts["items are the published file, byte for byte"] = "yes" if facts["items"] == OFFICIAL_SHA256 else "no"
     found: list[Judged] = []
     unlisted: list[str] = []
     total = len(models) * len(items) * len(QUESTIONS) * a.repeats

@@ -69,13 +69,15 @@ def test_no_list_and_no_json_are_refused(tmp_path):
 def official_like() -> list[Item]:
     """350 items: 7 domains of 50, 10+10+5+5+10+6+10 subdomains."""
     sizes = (10, 10, 5, 5, 10, 6, 10)
-    return [Item(f"d{d}", f"s{d}-{i % n}", "a", "b", f"images/{d}-{i}.jpg") for d, n in enumerate(sizes) for i in range(50)]
+    return [Item(f"d{d}", f"s{d}-{i % n}", "a", "b", f"images/{d}-{i}{'.2' if d == 5 else ''}.jpg") for d, n in enumerate(sizes) for i in range(50)]
 
 
 def test_the_published_shape_is_350_items_in_seven_blocks_with_56_subdomains():
     items = official_like()
     check_official(items)
-    for wrong in (items[:-1], [items[60], *items[1:60], items[0], *items[61:]], [*items[:-1], Item("d6", "s0-1", "a", "b", "images/x.jpg")]):
+    renamed = [Item(i.domain, i.subdomain, "a", "b", i.first_frame.replace(".2", "_2")) for i in items]
+    uneven = [Item(i.domain, "s0-0" if i.subdomain == "s0-1" else "s3-x" if n == 160 else i.subdomain, "a", "b", i.first_frame) for n, i in enumerate(items)]
+    for wrong in (renamed, uneven, items[:-1], [items[60], *items[1:60], items[0], *items[61:]], [*items[:-1], Item("d6", "s0-1", "a", "b", "images/x.jpg")]):
         with pytest.raises(BenchmarkError, match="not the published test set"):
             check_official(wrong)
 

@@ -17,6 +17,8 @@ LIST = "worldmodelbench.json"
 STEM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 LONGEST_STEM = 100
 OFFICIAL = {"items": 350, "domains": 7, "subdomains": 56}  # commit 00b7aa1
+OFFICIAL_SUBDOMAINS = (10, 10, 5, 5, 10, 6, 10)  # of its domains, in the order of the list
+OFFICIAL_SHA256 = "56cf38e7fc8cb3a485d71de890a38d2857752cc168addda8900b89f9809a842b"  # of worldmodelbench.json at that commit
 FEWEST = 5  # items of a subdomain whose score is worth printing
 
 
@@ -99,13 +101,19 @@ def _item(path: Path, i: int, row: Any) -> Item:
 
 
 def check_official(items: Sequence[Item]) -> None:
-    """Raises BenchmarkError unless these are the 350 published items: 7 domains of 50, each in one block, 56 subdomains."""
+    """Raises BenchmarkError unless these are the 350 published items: 7 domains of 50, each in one block, 56 subdomains, one domain's stems all dotted."""
     domains = [i.domain for i in items]
     counts, blocks = Counter(domains), 1 + sum(a != b for a, b in pairwise(domains))
     subdomains = {(i.domain, i.subdomain) for i in items}
     found = {"items": len(items), "domains": len(counts), "subdomains": len(subdomains)}
     if found != OFFICIAL or set(counts.values()) != {50} or blocks != len(counts) or len({s for _, s in subdomains}) != len(subdomains):
         raise BenchmarkError(f"not the published test set: {found}, domains {dict(counts)} in {blocks} blocks; the published one is {OFFICIAL}, 50 a domain")
+    sizes = tuple(len({s for d, s in subdomains if d == domain}) for domain in counts)
+    if sizes != OFFICIAL_SUBDOMAINS:
+        raise BenchmarkError(f"not the published test set: {sizes} subdomains in its domains, in order; the published one has {OFFICIAL_SUBDOMAINS}")
+    plain = Counter(i.domain for i in items if "." not in i.stem)
+    if 50 not in (50 - plain[d] for d in counts):
+        raise BenchmarkError("not the published test set: no domain of it has a dot in all of its 50 stems, as the games have; were files renamed?")
 
 
 def write_items(path: Path, items: Sequence[Item]) -> None:
