@@ -4,6 +4,7 @@ Extra arguments go to Snakemake as they are: python src/run_workflow.py --scale 
 """
 
 import argparse
+import compileall
 import contextlib
 import os
 import signal
@@ -42,6 +43,7 @@ class Runner:
         """The exit code; 128 + n after signal n, whoever it was sent to."""
         if not self.caught:
             watched = self.guard.watch_me
+            compileall.compile_dir(ROOT / "src", quiet=2)  # for the jobs, which write no bytecode
             self.child = subprocess.Popen(argv, cwd=ROOT, env=environment(), pass_fds=(self.lock,), start_new_session=True, preexec_fn=watched)
             if self.caught:  # between the test and the start
                 self._stop()

@@ -76,7 +76,7 @@ def test_jobs_get_quiet_threads_the_interpreter_and_the_doctors_backend(tmp_path
     assert env["OMP_NUM_THREADS"] == "2", "what the user set stays"
     assert env["PATH"].split(os.pathsep) == [os.path.dirname(sys.executable), "/bin"]
     assert environment(tmp_path, {"MUJOCO_GL": "egl"})["MUJOCO_GL"] == "egl"
-    assert environment(tmp_path / "nowhere", {}).keys() == {"PATH", *QUIET_THREADS}
+    assert environment(tmp_path / "nowhere", {}).keys() == {"PATH", "PYTHONDONTWRITEBYTECODE", *QUIET_THREADS}
 
 
 def test_the_command_line_names_profile_and_scale():

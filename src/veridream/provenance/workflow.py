@@ -16,6 +16,8 @@ from veridream.provenance.lock import hold_lock
 
 # Sums depend on the number of threads, so jobs set it from their params; this is the floor for libraries that read it at import.
 QUIET_THREADS = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMEXPR_NUM_THREADS": "1"}
+# Python 3.11 keeps a bytecode file that a full disk or a limit cut short, and then every later import of it fails. So jobs write none; the launcher does.
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 DERIVED = "upstream is remade"
@@ -32,10 +34,10 @@ def command(scale: str, profile: str = "local", extra: Sequence[str] = ()) -> li
 
 
 def environment(root: Path = ROOT, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of the jobs: this interpreter first on PATH, quiet thread pools, the GL backend the doctor found. What is set stays."""
+    """The environment of the jobs: this interpreter first on PATH, quiet threads, no bytecode written, the GL backend the doctor found. What is set stays."""
     env = dict(os.environ if base is None else base)
     env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env.get("PATH", os.defpath)])
-    for name, value in QUIET_THREADS.items():
+    for name, value in (QUIET_THREADS | NO_BYTECODE).items():
         env.setdefault(name, value)
     doctor = root / ".doctor.json"
     if "MUJOCO_GL" not in env and doctor.is_file():
