@@ -64,7 +64,11 @@ class Bench:
         ours = [j for j in candidates if j.stage == stage]
         job = ours[int(fault.moment * 1e6) % len(ours)]
         job.forget(self.project)
-        done, code, said = self._fault(fault, job)
+        try:
+            done, code, said = self._fault(fault, job)
+        except limits.NotHere:
+            self._heal()  # what the job was to make again is gone
+            raise
         wrong = [*left_behind(self.project), *partial(self.project, self.whole)]
         if fault.kind not in UNCLEAN and code != -signal.SIGKILL:
             wrong += job.temporary(self.project)

@@ -9,7 +9,7 @@ from faults import draws, limits
 from faults.draws import Fault
 from faults.jobs import Bench
 from faults.runs import Chain
-from faults.scene import Undisturbed, partial
+from faults.scene import Undisturbed, different, partial
 from helpers.project import copy_finished
 
 QUICK = ("collect_episodes", "validate_store", "index_episodes", "encode_latents", "tabulate_results")
@@ -35,6 +35,14 @@ def test_a_job_survives(bench, kind):
     except limits.NotHere as e:
         pytest.skip(str(e))
     assert not wrong, f"{fault}: {done}\n" + "\n".join(wrong)
+
+
+def test_a_fault_that_cannot_be_made_here_leaves_whole_results_to_the_next(bench, monkeypatch, tmp_path):
+    monkeypatch.setattr(limits, "CGROUPS", tmp_path / "nowhere")
+    fault = next(f for f in draws.drawn() if f.kind == "out of memory, killed by the kernel")
+    with pytest.raises(limits.NotHere, match="no memory group"):
+        bench.deal(fault)
+    assert different(bench.project, bench.whole) == []
 
 
 def test_a_run_survives(whole, tmp_path):
