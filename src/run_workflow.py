@@ -43,7 +43,6 @@ class Runner:
         """The exit code; 128 + n after signal n, whoever it was sent to."""
         if not self.caught:
             watched = self.guard.watch_me
-            compileall.compile_dir(ROOT / "src", quiet=2)  # for the jobs, which write no bytecode
             self.child = subprocess.Popen(argv, cwd=ROOT, env=environment(), pass_fds=(self.lock,), start_new_session=True, preexec_fn=watched)
             if self.caught:  # between the test and the start
                 self._stop()
@@ -139,6 +138,7 @@ def main() -> int:
             if a.discard_work:
                 print("".join(f"removed {path}\n" for path in discard_interrupted(a.scale)) or "no interrupted training to discard", file=sys.stderr)
             refresh_plan(a.scale)
+            compileall.compile_dir(ROOT / "src", quiet=2)  # for the jobs, which write no bytecode
             runner = Runner(lock)
             named = ["--", a.target] if a.target != "all" else []
             code = runner(command(a.scale, a.profile, [*extra, *named])) if extra else build(a.scale, a.profile, a.target, runner)

@@ -25,7 +25,7 @@ from veridream.params.model import Stats
 from veridream.provenance.digest import content_id
 from veridream.provenance.lock import Locked
 from veridream.stats.bootstrap import Boot
-from veridream.wmb.answers import Judge, JudgeError, take
+from veridream.wmb.answers import DescribedJudge, JudgeError, take
 from veridream.wmb.cache import open_cache
 from veridream.wmb.items import LIST, OFFICIAL_SHA256, BenchmarkError, check_official, find_videos, load_items
 from veridream.wmb.judges.replay import ReplayJudge
@@ -79,7 +79,7 @@ def given(a: argparse.Namespace) -> list[Given]:
 
 
 @contextlib.contextmanager
-def judges_of(a: argparse.Namespace) -> Iterator[Callable[[Given], Judge]]:
+def judges_of(a: argparse.Namespace) -> Iterator[Callable[[Given], DescribedJudge]]:
     """The judge of each model; the benchmark's own one is loaded once for all."""
     if a.answers:
         yield lambda one: ReplayJudge(one.answers, one.model, wording(a))  # type: ignore[arg-type]
@@ -94,18 +94,10 @@ def judges_of(a: argparse.Namespace) -> Iterator[Callable[[Given], Judge]]:
             yield lambda one: judge
 
 
-def facts_of(judge: Judge, scores: Scores, a: argparse.Namespace) -> dict[str, Any]:
+def facts_of(judge: DescribedJudge, scores: Scores, repeats: int) -> dict[str, Any]:
     """What is known of one model's answers beside its row."""
-    facts: dict[str, Any] = {"judge": judge.id, "judge version": judge.version, "missing videos": f"{len(scores.missing)}, policy {a.missing}"}
-    if a.vila_python:
-        facts |= {"seed of the first repeat": a.seed, "repeats": a.repeats, **{f"judge, {k}": v for k, v in judge.facts.items()}}  # type: ignore[attr-defined]
-    if isinstance(judge, VoteJudge):
-        told = judge.agreement()
-        facts |= {f"votes, {k}": v for k, v in told.items() if not isinstance(v, dict)}
-        facts |= {f"votes, {q}": f"alpha {told['alphas'][q]:.3f}, equal pairs {told['equal'][q]:.3f}" for q in QUESTIONS}
-    if isinstance(judge, ReplayJudge):
-        facts |= {"scores in the file that its answers do not give": "unknown" if judge.accs_differ is None else judge.accs_differ}
-    return facts
+    missing = f"{len(scores.missing)}, policy {scores.policy}"
+    return {"judge": judge.id, "judge version": judge.version, "repeats": repeats, "missing videos": missing, **judge.described()}
 
 
 def main(a: argparse.Namespace) -> None:
@@ -114,11 +106,11 @@ def main(a: argparse.Namespace) -> None:
         check_official(items)
     folders = [find_videos(one.videos, items) for one in models]
     if a.missing == "error":  # before hours of judging, not after
-        for found_here, _ in folders:
-            refuse_missing([i.stem for i in items if i.stem not in found_here], len(items))
+        for one, (videos, _) in zip(models, folders, strict=True):
+            refuse_missing([i.stem for i in items if i.stem not in videos], len(items), one.model)
     a.out.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = {"items": content_id(a.benchmark / LIST if a.benchmark.is_dir() else a.benchmark)["sha256"]}
-    facts["items are the published file, byte for byte"] = "yes" if facts["items"] == OFFICIAL_SHA256 else "no"
+    facts["items are the published file, byte for byte"] = facts["items"] == OFFICIAL_SHA256
     found: list[Judged] = []
     unlisted: list[str] = []
     total = len(models) * len(items) * len(QUESTIONS) * a.repeats
@@ -129,7 +121,7 @@ def main(a: argparse.Namespace) -> None:
             scores = score(items, take(lines), a.missing, a.repeats)
             shared = "" if a.vila_python else type(judge).__name__  # files of several judges are ranked on the word of whoever gives them together
             found.append(Judged(Entry(one.model, "wmb", judge.id, judge.version, scores, ranking=shared), lines, videos))
-            own = {"model": one.model, **facts_of(judge, scores, a), "mp4 files of no item": len(others)}
+            own = {"model": one.model, **facts_of(judge, scores, a.repeats), "mp4 files of no item": len(others)}
             facts |= own if len(models) == 1 else {f"{one.model}: {k}": v for k, v in own.items() if k != "model"}
             unlisted += others
         kept = cache.hits

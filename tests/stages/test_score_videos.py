@@ -39,7 +39,7 @@ def test_a_folder_and_an_answer_file_give_a_leaderboard(folder):
     assert row["unparsed"] > 0 and row["difference"] != 0 and row["total_low"] <= row["total"] <= row["total_high"]
     assert "| mine | 1 | wmb |" in done.stdout and "0 of 48 answers were there already" in done.stdout
     whole = json.loads((folder / "out/leaderboard.json").read_text())
-    assert len(whole["reference"]) == 27 and len(whole["items"]) == 64
+    assert len(whole["reference"]) == 27 and len(whole["items"]) == 64 and whole["items are the published file, byte for byte"] is False
     page = (folder / "out/index.html").read_text()
     assert page.count("data:video/mp4") == 6 and "KLING" in page
     again = score(folder, "--answers", str(folder / "answers.json"))
@@ -127,7 +127,7 @@ def test_the_benchmarks_judge_is_asked_and_all_that_decides_its_answers_is_kept(
     assert score(folder, *words).returncode == 0 and (world / "decoded").read_text() == asked, "nothing is asked twice"
     (folder / "videos" / ITEMS[-1].video).unlink()
     done = score(folder, *words, out="other")
-    assert done.returncode == 1 and "1 of 6 videos are missing" in done.stderr and (world / "decoded").read_text() == asked, "refused before judging"
+    assert done.returncode == 1 and "mine: 1 of 6 videos are missing" in done.stderr and (world / "decoded").read_text() == asked, "refused before judging"
 
 
 def test_votes_are_a_judge_too(folder):

@@ -145,6 +145,8 @@ def test_win_rates_and_elo():
     assert two["entries"] == ["a", "b"] and two["win_rates"][0][1] == pytest.approx(0.75) and two["elo"]["b"] == 800
     low, high = two["win_rates_low"], two["win_rates_high"]
     assert low[0][0] is None and low[0][1] < 0.75 < high[0][1] and low[1][0] == pytest.approx(1 - high[0][1])
+    best = comparison([entry("a", 3), entry("b", 2)], BOOT)
+    assert best["win_rates"][0][1] == 1 and best["win_rates_low"][0][1] == pytest.approx(0.862, abs=1e-3) and best["win_rates_high"][0][1] == 1
     beaten = comparison([entry("a", 3), entry("b", 0)], BOOT)
     assert beaten["elo"] is None and "b won nothing" in beaten["no_elo"]
     assert "a alone" in comparison([entry("a")], BOOT)["no_elo"]

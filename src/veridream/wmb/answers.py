@@ -59,6 +59,14 @@ class Judge(Protocol):
         ...
 
 
+class DescribedJudge(Judge, Protocol):
+    """A judge that came from a user's files or environment, and says what they were."""
+
+    def described(self) -> Mapping[str, Any]:
+        """What a reader of the scores should know of it beside id and version; JSON-ready."""
+        ...
+
+
 def take(lines: Sequence[Mapping[str, Any]]) -> dict[Key, Answer]:
     """Answers by key, from lines as `veridream.wmb.run` writes them."""
     return {(x["item"], x["question"], int(x["repeat"])): Answer(x["raw"], x["value"], x["status"], x["meta"]) for x in lines}

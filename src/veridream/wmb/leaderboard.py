@@ -89,7 +89,8 @@ def row(e: Entry, boot: Boot) -> Row:
     if len(values):
         means = values.mean(axis=0)
         finite = np.isfinite(values).all(axis=0)
-        low[finite], high[finite] = _intervals(e, values[:, finite], boot)
+        shares = [k for k, q in enumerate(QUESTIONS) if q != INSTRUCTION]
+        low[finite], high[finite] = _intervals(e, s.items, values[:, finite], boot, shares)  # strict scores are finite, so these stay the first
     out: Row = {"title": e.title, "kind": e.kind, "protocol": e.protocol, "judge": e.judge, "judge_version": e.judge_version}
     out |= {"n": len(s.items), "items": s.expected, "coverage": 1.0 - len({*s.missing, *s.undecidable}) / s.expected}
     out |= {"missing": len(s.missing), "undecidable": len(s.undecidable), "comparable": s.comparable, "policy": s.policy}
@@ -111,30 +112,27 @@ def _with_ends(name: str, value: float, low: float, high: float) -> Row:
     return {name: float(value), f"{name}_low": float(low), f"{name}_high": float(high)}
 
 
-def _intervals(e: Entry, values: np.ndarray, boot: Boot) -> tuple[np.ndarray, np.ndarray]:
-    """Percentile bootstrap of each column's mean, items (or clusters) resampled by domain; Wilson for a rate of 0 or 1, where it collapses.
+def _intervals(e: Entry, items: Sequence[Item], values: np.ndarray, boot: Boot, rates: Sequence[int] = ()) -> tuple[np.ndarray, np.ndarray]:
+    """(low, high), each [C]: percentile bootstrap of the means of values [n, C] (finite), one row an item, items (or clusters) resampled by domain.
 
-    values: finite, the strict means of QUESTIONS first. A Wilson interval counts clusters, not rows: rows of one episode are not independent.
+    rates: columns of shares. Where one is 0 or 1 a bootstrap collapses and Wilson's interval stands; it counts clusters, not rows: rows of one
+    episode are not independent.
     """
-    s = e.scores
-    domains = [i.domain for i in s.items]
-    together = e.together(s.items)
-    draws = resampled_means(values, domains, together, boot.resamples, np.random.default_rng(boot.seed))
+    together = e.together(items)
+    draws = resampled_means(values, [i.domain for i in items], together, boot.resamples, np.random.default_rng(boot.seed))
     low, high = percentile_interval(draws, boot.confidence)
-    n = len(set(together)) if together is not None else len(s.items)
-    for k, q in enumerate(QUESTIONS):
+    n = len(set(together)) if together is not None else len(items)
+    for k in rates:
         mean = values[:, k].mean()
-        if q != INSTRUCTION and mean in (0.0, 1.0):
+        if mean in (0.0, 1.0):
             low[k], high[k] = wilson(mean * n, n, boot.confidence)
     return low, high
 
 
 def _every(e: Entry, boot: Boot) -> tuple[float, float, float]:
     """(total, low, high) over all items, undecidable ones included."""
-    s = e.scores
-    totals = s.every_strict.sum(axis=1, keepdims=True)
-    draws = resampled_means(totals, [i.domain for i in s.every], e.together(s.every), boot.resamples, np.random.default_rng(boot.seed))
-    low, high = percentile_interval(draws, boot.confidence)
+    totals = e.scores.every_strict.sum(axis=1, keepdims=True)
+    low, high = _intervals(e, e.scores.every, totals, boot)
     return float(totals.mean()), float(low[0]), float(high[0])
 
 
@@ -152,9 +150,7 @@ def domain_rows(entries: Sequence[Entry], boot: Boot) -> list[Row]:
                 if keep.sum() < FEWEST:
                     out.append(one | {"total": None, "total_low": None, "total_high": None})
                     continue
-                clusters = e.together([i for i, k in zip(s.items, keep, strict=True) if k])
-                draws = resampled_means(totals[keep, None], ["all"] * int(keep.sum()), clusters, boot.resamples, np.random.default_rng(boot.seed))
-                low, high = percentile_interval(draws, boot.confidence)
+                low, high = _intervals(e, [i for i, k in zip(s.items, keep, strict=True) if k], totals[keep, None], boot)
                 out.append(one | _with_ends("total", float(totals[keep].mean()), float(low[0]), float(high[0])))
     return out
 
@@ -178,16 +174,13 @@ def comparison(entries: Sequence[Entry], boot: Boot) -> dict[str, Any]:
 
 
 def _win_intervals(e: Entry, totals: np.ndarray, boot: Boot) -> tuple[np.ndarray, np.ndarray]:
-    """(low, high), each [k, k], of the win rates of totals [k, n] on the items of `e`, resampled as its row is; NaN on the diagonal and without items."""
+    """(low, high), each [k, k], of the win rates of totals [k, n] on the items of `e`; NaN on the diagonal and without items."""
     k, n = totals.shape
-    if not n:
-        return np.full((k, k), np.nan), np.full((k, k), np.nan)
-    won = (totals[:, None] > totals) + 0.5 * (totals[:, None] == totals)
-    domains = [i.domain for i in e.scores.items]
-    draws = resampled_means(won.reshape(k * k, n).T, domains, e.together(e.scores.items), boot.resamples, np.random.default_rng(boot.seed))
-    low, high = (x.reshape(k, k) for x in percentile_interval(draws, boot.confidence))
-    np.fill_diagonal(low, np.nan)
-    np.fill_diagonal(high, np.nan)
+    low, high = np.full((2, k, k), np.nan)
+    if n and k > 1:
+        off = ~np.eye(k, dtype=bool)
+        won = ((totals[:, None] > totals) + 0.5 * (totals[:, None] == totals))[off]
+        low[off], high[off] = _intervals(e, e.scores.items, won.T, boot, range(len(won)))
     return low, high
 
 

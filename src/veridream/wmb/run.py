@@ -25,7 +25,7 @@ def run_judge(
 ) -> list[Line]:
     """One line for every item, question and repeat, in that order.
 
-    A line: item, question, repeat, judge, version, decoding, prompt (sha256), video (sha256, None if missing), key, raw, value, status, meta. Nothing
+    A line: item, question, repeat, judge, version, prompt (sha256), video (sha256, None if missing), key, decoding, raw, value, status, meta. Nothing
     in it changes when the same run is repeated or resumed.
 
     Args:
@@ -38,7 +38,6 @@ def run_judge(
     if repeats < 1 or (judge.deterministic and repeats > 1):
         raise ValueError(f"{repeats} repeats of {judge.id}: a judge that always gives the same answer is asked once; others at least once")
     lines: list[Line] = []
-    facts: Line
     for item in items:
         path = videos.get(item.stem)
         sha = content_id(path)["sha256"] if path is not None else None
@@ -47,10 +46,9 @@ def run_judge(
             for r in range(repeats):
                 key = "" if sha is None else answer_key(sha, prompt, judge.id, judge.version, judge.decoding(r), r)
                 answer = ABSENT if path is None else _ask(judge, item, path, question, r, key, cache)
-                facts = {"item": item.stem, "question": question, "repeat": r, "judge": judge.id, "version": judge.version}
-                facts["decoding"] = dict(judge.decoding(r))
-                said = {"raw": answer.raw, "value": answer.value, "status": answer.status, "meta": dict(answer.meta)}
-                lines.append({**facts, "prompt": digest(prompt.encode()), "video": sha, "key": key, **said})
+                facts = {"item": item.stem, "question": question, "repeat": r, "judge": judge.id, "version": judge.version, "prompt": digest(prompt.encode())}
+                said = {"decoding": dict(judge.decoding(r)), "raw": answer.raw, "value": answer.value, "status": answer.status, "meta": dict(answer.meta)}
+                lines.append({**facts, "video": sha, "key": key, **said})
         progress(len(QUESTIONS) * repeats)
     return lines
 

@@ -117,11 +117,11 @@ def score(items: Sequence[Item], answers: Mapping[Key, Answer], missing: Policy 
     )
 
 
-def refuse_missing(stems: Sequence[str], of: int) -> None:
-    """Raises BenchmarkError when there are stems of items without a video, of so many items."""
+def refuse_missing(stems: Sequence[str], of: int, model: str = "") -> None:
+    """Raises BenchmarkError, which names the model, when there are stems of items without a video, of so many items."""
     if stems:
         names = ", ".join(stems[:3]) + (", ..." if len(stems) > 3 else "")
-        raise BenchmarkError(f"{len(stems)} of {of} videos are missing ({names}); make them, or choose --missing zero or drop")
+        raise BenchmarkError(f"{model + ': ' if model else ''}{len(stems)} of {of} videos are missing ({names}); make them, or choose --missing zero or drop")
 
 
 def _find(answers: Mapping[Key, Answer], key: Key) -> Answer:

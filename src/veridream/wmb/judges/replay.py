@@ -49,6 +49,9 @@ class ReplayJudge:
     def decoding(self, repeat: int) -> Mapping[str, Any]:
         return {}
 
+    def described(self) -> Mapping[str, Any]:
+        return {"scores in the file that its answers do not give": "unknown" if self.accs_differ is None else self.accs_differ}
+
     def answer(self, item: Item, video: Path, question: str, repeat: int) -> Answer:
         if item.stem not in self.raw:
             raise JudgeError(f"{self.path}: has no answer on {item.stem}, whose video is there; judge it, or take the video away and choose --missing")

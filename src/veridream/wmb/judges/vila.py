@@ -52,6 +52,9 @@ class VilaJudge:
     def decoding(self, repeat: int) -> Mapping[str, Any]:
         return {"mode": self.mode, "seed": self.seed + repeat}
 
+    def described(self) -> Mapping[str, Any]:
+        return {"seed of the first repeat": self.seed, **{f"judge, {k}": v for k, v in self.facts.items()}}
+
     def answer(self, item: Item, video: Path, question: str, repeat: int) -> Answer:
         before = self._worker.restarted
         raw = self._worker.ask({"video": str(video), "prompt": self.prompt(item, question), "seed": self.seed + repeat})

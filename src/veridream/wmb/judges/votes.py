@@ -39,6 +39,12 @@ class VoteJudge:
     def decoding(self, repeat: int) -> Mapping[str, Any]:
         return {"rule": self.rule}
 
+    def described(self) -> Mapping[str, Any]:
+        """`agreement`, a line each."""
+        told = self.agreement()
+        whole = {f"votes, {k}": v for k, v in told.items() if not isinstance(v, dict)}
+        return whole | {f"votes, {q}": f"alpha {told['alphas'][q]:.3f}, equal pairs {told['equal'][q]:.3f}" for q in QUESTIONS}
+
     def answer(self, item: Item, video: Path, question: str, repeat: int) -> Answer:
         if item.stem not in self.votes:
             raise JudgeError(f"{self.path}: nobody voted on {item.stem}; take its video away and choose --missing")
